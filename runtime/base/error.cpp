@@ -7,20 +7,34 @@ namespace modeld {
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return "invalid argument";
-    case ErrorCode::kNotFound: return "not found";
-    case ErrorCode::kUnsupported: return "unsupported";
-    case ErrorCode::kRefused: return "refused";
-    case ErrorCode::kCorrupt: return "corrupt";
-    case ErrorCode::kIo: return "i/o";
-    case ErrorCode::kPermission: return "permission";
-    case ErrorCode::kDevice: return "device";
-    case ErrorCode::kDeviceLost: return "device lost";
-    case ErrorCode::kDeadline: return "deadline";
-    case ErrorCode::kExhausted: return "exhausted";
-    case ErrorCode::kCheckFailed: return "check failed";
-    case ErrorCode::kInterrupted: return "interrupted";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kInvalidArgument:
+      return "invalid argument";
+    case ErrorCode::kNotFound:
+      return "not found";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kRefused:
+      return "refused";
+    case ErrorCode::kCorrupt:
+      return "corrupt";
+    case ErrorCode::kIo:
+      return "i/o";
+    case ErrorCode::kPermission:
+      return "permission";
+    case ErrorCode::kDevice:
+      return "device";
+    case ErrorCode::kDeviceLost:
+      return "device lost";
+    case ErrorCode::kDeadline:
+      return "deadline";
+    case ErrorCode::kExhausted:
+      return "exhausted";
+    case ErrorCode::kCheckFailed:
+      return "check failed";
+    case ErrorCode::kInterrupted:
+      return "interrupted";
+    case ErrorCode::kInternal:
+      return "internal";
   }
   return "unknown";
 }

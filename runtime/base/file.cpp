@@ -14,7 +14,7 @@ template <typename Container>
 Result<Container> read_whole(const std::filesystem::path& path, uint64_t max_bytes) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return errno_error("opening " + path.string(), errno);
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_error("reading " + path.string(), errno);
   if (!S_ISREG(info.st_mode)) {
     return Error(ErrorCode::kInvalidArgument, path.string() + " is not a regular file");
@@ -46,8 +46,8 @@ Result<std::string> read_text_file(const std::filesystem::path& path, uint64_t m
 Status read_exactly(int fd, uint64_t offset, std::span<std::byte> out) {
   size_t done = 0;
   while (done < out.size()) {
-    const ssize_t n = ::pread(fd, out.data() + done, out.size() - done,
-                              static_cast<off_t>(offset + done));
+    const ssize_t n =
+        ::pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno_error("reading", errno);
     if (n == 0) {

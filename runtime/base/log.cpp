@@ -17,8 +17,8 @@ Status set_up_log(std::string_view program, std::string_view level) {
     return Error(ErrorCode::kInvalidArgument, "unknown log level")
         .expecting("trace, debug, info, warn, error or off", std::string(level));
   }
-  auto logger = std::make_shared<spdlog::logger>(
-      std::string(program), std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>(std::string(program),
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_pattern("%l %n: %v");
   logger->set_level(spdlog::level::from_str(std::string(level)));
   logger->flush_on(spdlog::level::warn);

@@ -82,17 +82,17 @@ using Status = Result<void>;
 #define MODELD_CONCAT(a, b) MODELD_CONCAT_INNER(a, b)
 
 // Returns the error of `expr` (a Status or Result) to the caller, if it has one.
-#define MODELD_TRY(expr)                                                    \
-  do {                                                                      \
-    if (auto try_result_ = (expr); !try_result_.ok()) {                     \
-      return std::move(try_result_).error();                                \
-    }                                                                       \
+#define MODELD_TRY(expr)                                \
+  do {                                                  \
+    if (auto try_result_ = (expr); !try_result_.ok()) { \
+      return std::move(try_result_).error();            \
+    }                                                   \
   } while (false)
 
 // `MODELD_ASSIGN(auto x, make())`: declares x from the value, or returns the error.
 #define MODELD_ASSIGN(declaration, expr) \
   MODELD_ASSIGN_IMPL(MODELD_CONCAT(assign_result_, __LINE__), declaration, expr)
-#define MODELD_ASSIGN_IMPL(temporary, declaration, expr)     \
-  auto temporary = (expr);                                   \
-  if (!temporary.ok()) return std::move(temporary).error();  \
+#define MODELD_ASSIGN_IMPL(temporary, declaration, expr)    \
+  auto temporary = (expr);                                  \
+  if (!temporary.ok()) return std::move(temporary).error(); \
   declaration = std::move(temporary).value()

@@ -23,7 +23,7 @@ TEST_F(FileTest, WritesWithModeAndReadsBack) {
   const std::string text = "hello";
   const auto path = folder_ / "a.txt";
   ASSERT_TRUE(write_file_atomically(path, std::as_bytes(std::span(text)), 0600).ok());
-  struct stat info{};
+  struct stat info {};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   auto back = read_text_file(path, 5);

@@ -42,8 +42,8 @@ TEST(Half, KnownValues) {
 TEST(Bfloat, RoundsTiesToEvenAndKeepsNan) {
   EXPECT_EQ(float_to_bfloat(std::bit_cast<float>(0x3f808000u)), 0x3f80);
   EXPECT_EQ(float_to_bfloat(std::bit_cast<float>(0x3f818000u)), 0x3f82);
-  EXPECT_TRUE(std::isnan(
-      bfloat_to_float(float_to_bfloat(std::numeric_limits<float>::quiet_NaN()))));
+  EXPECT_TRUE(
+      std::isnan(bfloat_to_float(float_to_bfloat(std::numeric_limits<float>::quiet_NaN()))));
 }
 
 }  // namespace

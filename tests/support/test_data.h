@@ -28,13 +28,13 @@ inline bool running_in_ci() {
 }  // namespace modeld::test
 
 // First line of a test that needs `relative` below the shared folder.
-#define MODELD_NEED_SHARED(relative)                                                      \
-  do {                                                                                    \
-    const auto needed_ = ::modeld::test::shared_path(relative);                           \
-    if (!std::filesystem::exists(needed_)) {                                              \
-      if (::modeld::test::running_in_ci()) {                                              \
-        FAIL() << "test data missing in CI: " << needed_;                                 \
-      }                                                                                   \
-      GTEST_SKIP() << "test data not present: " << needed_;                               \
-    }                                                                                     \
+#define MODELD_NEED_SHARED(relative)                            \
+  do {                                                          \
+    const auto needed_ = ::modeld::test::shared_path(relative); \
+    if (!std::filesystem::exists(needed_)) {                    \
+      if (::modeld::test::running_in_ci()) {                    \
+        FAIL() << "test data missing in CI: " << needed_;       \
+      }                                                         \
+      GTEST_SKIP() << "test data not present: " << needed_;     \
+    }                                                           \
   } while (false)

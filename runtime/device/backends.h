@@ -1,0 +1,24 @@
+// Opens backends by name. What exists depends on the build.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/device/device.h"
+
+namespace modeld {
+
+struct BackendOptions {
+  uint32_t threads = 0;  // host threads; 0: the backend's choice
+};
+
+// Names this build can open: "reference", "cpu".
+std::vector<std::string> backend_names();
+
+// kInvalidArgument with the list of names for an unknown one.
+Result<std::unique_ptr<Device>> open_backend(std::string_view name,
+                                             const BackendOptions& options = {});
+
+}  // namespace modeld
