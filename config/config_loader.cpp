@@ -1,0 +1,151 @@
+#include "config/config_loader.h"
+
+#include <array>
+
+#include "config/toml_reader.h"
+#include "runtime/base/file.h"
+
+namespace modeld {
+namespace {
+
+constexpr size_t kMaxPath = 1024;
+// A socket address holds 107 bytes, the longest topic name with its slash takes 35 of them.
+constexpr size_t kMaxIpcDir = 72;
+// The camera's socket is <dir>/visionipc_<server>.
+constexpr size_t kMaxSocketDir = 64;
+constexpr size_t kMaxServerName = 32;
+
+constexpr std::array<std::string_view, 2> kBackends = {"cpu", "reference"};
+constexpr std::array<std::string_view, 2> kIsolations = {"inline", "process"};
+constexpr std::array<std::string_view, 2> kFrameInputs = {"upload", "zerocopy"};
+constexpr std::array<std::string_view, 2> kTransports = {"zmq-ipc", "zmq-tcp"};
+constexpr std::array<std::string_view, 2> kTopicNames = {"new", "old"};
+constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info",
+                                                        "warn",  "error", "off"};
+
+template <typename Enum, size_t N>
+void read_enum(TomlReader& reader, std::string_view key, Enum& value,
+               const std::array<std::string_view, N>& names) {
+  auto index = static_cast<size_t>(value);
+  reader.choice(key, index, names);
+  value = static_cast<Enum>(index);
+}
+
+template <size_t N>
+void read_name(TomlReader& reader, std::string_view key, std::string& value,
+               const std::array<std::string_view, N>& names) {
+  size_t index = N;
+  reader.choice(key, index, names);
+  if (index < N) value = names[index];
+}
+
+void read_artifact(TomlReader& reader, ArtifactSettings& artifact) {
+  reader.section("artifact");
+  reader.path("path", artifact.path, kMaxPath);
+  reader.path("trust", artifact.trust, kMaxPath);
+  reader.flag("allow_unsigned", artifact.allow_unsigned);
+}
+
+void read_device(TomlReader& reader, DeviceSettings& device) {
+  reader.section("device");
+  read_name(reader, "backend", device.backend, kBackends);
+  reader.integer("threads", device.threads, 0, 256);
+  read_enum(reader, "isolation", device.isolation, kIsolations);
+  if (device.isolation == Isolation::kProcess) {
+    reader.refuse("isolation",
+                  "\"inline\": this build runs device work of the backends cpu and reference "
+                  "inside the daemon; executor processes are not part of it",
+                  "\"process\"");
+  }
+}
+
+void read_camera(TomlReader& reader, CameraSettings& camera, DaemonKind kind) {
+  reader.section("camera");
+  reader.word("server", camera.server, kMaxServerName);
+  reader.path("socket_dir", camera.socket_dir, kMaxSocketDir);
+  if (kind == DaemonKind::kModeld) {
+    read_enum(reader, "narrow_road", camera.narrow_road, kFrameInputs);
+    read_enum(reader, "wide_road", camera.wide_road, kFrameInputs);
+  } else {
+    read_enum(reader, "cabin", camera.cabin, kFrameInputs);
+  }
+  reader.integer("guard_frames", camera.guard_frames, 1, 16);
+}
+
+void read_transport(TomlReader& reader, TransportSettings& transport) {
+  reader.section("transport");
+  read_enum(reader, "kind", transport.kind, kTransports);
+  reader.path("ipc_dir", transport.ipc_dir, kMaxIpcDir, true);
+  read_enum(reader, "names", transport.names, kTopicNames);
+}
+
+void read_deadlines(TomlReader& reader, DeadlineSettings& deadlines) {
+  reader.section("deadlines");
+  reader.milliseconds("load_ms", deadlines.load, 100, 600'000);
+  reader.milliseconds("inference_ms", deadlines.inference, 1, 10'000);
+  reader.milliseconds("frame_budget_ms", deadlines.frame_budget, 1, 10'000);
+}
+
+void read_all(TomlReader& reader, DaemonConfig& config) {
+  read_artifact(reader, config.artifact);
+  read_device(reader, config.device);
+  read_camera(reader, config.camera, config.kind);
+  read_transport(reader, config.transport);
+  if (config.kind == DaemonKind::kModeld) {
+    reader.section("inputs");
+    reader.path("params_dir", config.inputs.params_dir, kMaxPath);
+  }
+  read_deadlines(reader, config.deadlines);
+  reader.section("health");
+  reader.number("rate_hz", config.health.rate_hz, 0.1, 20);
+  reader.section("selftest");
+  reader.integer("repeats", config.selftest.repeats, 1, 1000);
+  reader.section("log");
+  read_name(reader, "level", config.log.level, kLogLevels);
+}
+
+}  // namespace
+
+ConfigReport parse_config(std::string_view text, const std::string& name, DaemonKind kind) {
+  ConfigReport report{default_config(kind), {}};
+  auto reader = TomlReader::parse(text, name);
+  if (!reader.ok()) {
+    report.problems.push_back(std::move(reader).error());
+    return report;
+  }
+  read_all(*reader, report.config);
+  report.problems = reader->finish();
+  return report;
+}
+
+ConfigReport check_config(const std::filesystem::path& path, DaemonKind kind) {
+  auto text = read_text_file(path, kMaxConfigBytes);
+  if (!text.ok()) {
+    ConfigReport report{default_config(kind), {}};
+    report.problems.push_back(std::move(text).error());
+    return report;
+  }
+  return parse_config(*text, path.string(), kind);
+}
+
+Result<DaemonConfig> load_config(const std::filesystem::path& path, DaemonKind kind) {
+  ConfigReport report = check_config(path, kind);
+  if (report.problems.empty()) return std::move(report.config);
+  Error first = std::move(report.problems.front());
+  // Whatever kept the file from being used, the answer to the user is "configuration".
+  first.code = ErrorCode::kInvalidArgument;
+  if (report.problems.size() > 1) {
+    first.message += " (and " + std::to_string(report.problems.size() - 1) + " more problems)";
+  }
+  return first;
+}
+
+std::vector<std::string> known_keys(DaemonKind kind) {
+  auto reader = TomlReader::parse("", "");
+  if (!reader.ok()) return {};
+  DaemonConfig config = default_config(kind);
+  read_all(*reader, config);
+  return reader->keys();
+}
+
+}  // namespace modeld

@@ -1,0 +1,42 @@
+#include "config/daemon_config.h"
+
+namespace modeld {
+
+std::string_view to_string(DaemonKind kind) {
+  return kind == DaemonKind::kModeld ? "modeld" : "dmonitoringmodeld";
+}
+
+std::string_view to_string(Isolation isolation) {
+  return isolation == Isolation::kInline ? "inline" : "process";
+}
+
+std::string_view to_string(FrameInput input) {
+  return input == FrameInput::kUpload ? "upload" : "zerocopy";
+}
+
+std::string_view to_string(TransportKind kind) {
+  return kind == TransportKind::kZmqIpc ? "zmq-ipc" : "zmq-tcp";
+}
+
+std::string_view to_string(TopicNames names) {
+  return names == TopicNames::kNew ? "new" : "old";
+}
+
+DaemonConfig default_config(DaemonKind kind) {
+  DaemonConfig config;
+  config.kind = kind;
+  config.artifact.path = kind == DaemonKind::kModeld ? "/var/lib/modeld/driving.model"
+                                                     : "/var/lib/modeld/monitoring.model";
+  config.artifact.trust = "/etc/modeld/keys";
+  return config;
+}
+
+std::filesystem::path resolve_ipc_dir(
+    const TransportSettings& transport,
+    const std::optional<std::filesystem::path>& user_runtime_dir) {
+  if (!transport.ipc_dir.empty()) return transport.ipc_dir;
+  if (user_runtime_dir && user_runtime_dir->is_absolute()) return *user_runtime_dir / "modeld";
+  return "/run/modeld";
+}
+
+}  // namespace modeld

@@ -1,0 +1,114 @@
+// What a daemon can be told, typed and checked. The shipped modeld.toml and dmonitoringmodeld.toml
+// say what every key means.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/clock.h"
+
+namespace modeld {
+
+enum class DaemonKind : uint8_t { kModeld, kDmonitoringmodeld };
+std::string_view to_string(DaemonKind kind);  // "modeld", "dmonitoringmodeld"
+
+// Where device work runs.
+enum class Isolation : uint8_t { kInline, kProcess };
+// How the pixels of a camera reach the device.
+enum class FrameInput : uint8_t { kUpload, kZeroCopy };
+enum class TransportKind : uint8_t { kZmqIpc, kZmqTcp };
+// Which generation of topic names is published to and subscribed from.
+enum class TopicNames : uint8_t { kNew, kOld };
+
+std::string_view to_string(Isolation isolation);  // "inline", "process"
+std::string_view to_string(FrameInput input);     // "upload", "zerocopy"
+std::string_view to_string(TransportKind kind);   // "zmq-ipc", "zmq-tcp"
+std::string_view to_string(TopicNames names);     // "new", "old"
+
+struct ArtifactSettings {
+  std::filesystem::path path;
+  std::filesystem::path trust;  // a .pub file or a folder of them
+  bool allow_unsigned = false;
+  bool operator==(const ArtifactSettings&) const = default;
+};
+
+struct DeviceSettings {
+  std::string backend = "cpu";
+  uint32_t threads = 0;  // 0: the backend's choice
+  Isolation isolation = Isolation::kInline;
+  bool operator==(const DeviceSettings&) const = default;
+};
+
+struct CameraSettings {
+  std::string server = "camerad";
+  std::filesystem::path socket_dir = "/tmp";
+  FrameInput narrow_road = FrameInput::kUpload;  // modeld only
+  FrameInput wide_road = FrameInput::kUpload;    // modeld only
+  FrameInput cabin = FrameInput::kUpload;        // dmonitoringmodeld only
+  uint32_t guard_frames = 1;
+  bool operator==(const CameraSettings&) const = default;
+};
+
+struct TransportSettings {
+  TransportKind kind = TransportKind::kZmqIpc;
+  // Empty: see resolve_ipc_dir.
+  std::filesystem::path ipc_dir;
+  TopicNames names = TopicNames::kNew;
+  bool operator==(const TransportSettings&) const = default;
+};
+
+struct InputSettings {
+  std::filesystem::path params_dir = "/data/params/d";  // modeld only
+  bool operator==(const InputSettings&) const = default;
+};
+
+struct DeadlineSettings {
+  Nanoseconds load = 60 * kSecond;  // without progress
+  Nanoseconds inference = 150 * kMillisecond;
+  Nanoseconds frame_budget = 50 * kMillisecond;
+  bool operator==(const DeadlineSettings&) const = default;
+};
+
+struct HealthSettings {
+  double rate_hz = 2.0;
+  bool operator==(const HealthSettings&) const = default;
+};
+
+struct SelfTestSettings {
+  uint32_t repeats = 3;
+  bool operator==(const SelfTestSettings&) const = default;
+};
+
+struct LogSettings {
+  std::string level = "info";
+  bool operator==(const LogSettings&) const = default;
+};
+
+// A plain value. Members that the kind does not have keep their defaults.
+struct DaemonConfig {
+  DaemonKind kind = DaemonKind::kModeld;
+  ArtifactSettings artifact;
+  DeviceSettings device;
+  CameraSettings camera;
+  TransportSettings transport;
+  InputSettings inputs;
+  DeadlineSettings deadlines;
+  HealthSettings health;
+  SelfTestSettings selftest;
+  LogSettings log;
+  bool operator==(const DaemonConfig&) const = default;
+};
+
+// What a daemon does with an empty configuration file.
+DaemonConfig default_config(DaemonKind kind);
+
+// The folder of the message sockets: the configured one; else `modeld` in the user's run-time
+// folder where there is one (the caller reads the environment, this room does not); else
+// /run/modeld, which the system's units create.
+std::filesystem::path resolve_ipc_dir(const TransportSettings& transport,
+                                      const std::optional<std::filesystem::path>& user_runtime_dir);
+
+}  // namespace modeld

@@ -1,0 +1,233 @@
+#include "config/config_loader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "runtime/base/file.h"
+
+namespace modeld {
+namespace {
+
+std::filesystem::path shipped(DaemonKind kind) {
+  return std::filesystem::path(MODELD_SOURCE_ROOT) / "config" /
+         (std::string(to_string(kind)) + ".toml");
+}
+
+// "section.key" of every assignment in a shipped file, read without the loader.
+std::vector<std::string> assigned_keys(const std::string& text) {
+  std::vector<std::string> keys;
+  std::string section;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
+    const size_t equals = line.find(" = ");
+    if (!line.starts_with('#') && equals != std::string::npos) {
+      keys.push_back(section + "." + line.substr(0, equals));
+    }
+  }
+  return keys;
+}
+
+class ShippedConfig : public testing::TestWithParam<DaemonKind> {};
+
+TEST_P(ShippedConfig, EqualsTheDefaults) {
+  auto loaded = load_config(shipped(GetParam()), GetParam());
+  ASSERT_TRUE(loaded.ok()) << to_string(loaded.error());
+  EXPECT_EQ(*loaded, default_config(GetParam()));
+}
+
+TEST_P(ShippedConfig, ListsEveryKeyOnceAndNoOther) {
+  auto text = read_text_file(shipped(GetParam()), kMaxConfigBytes);
+  ASSERT_TRUE(text.ok()) << to_string(text.error());
+  EXPECT_EQ(assigned_keys(*text), known_keys(GetParam()));
+}
+
+TEST_P(ShippedConfig, ExplainsEveryKeyInACommentAboveIt) {
+  auto text = read_text_file(shipped(GetParam()), kMaxConfigBytes);
+  ASSERT_TRUE(text.ok()) << to_string(text.error());
+  std::istringstream lines(*text);
+  bool explained = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('#')) explained = true;
+    if (line.starts_with('[') || line.empty()) explained = false;
+    if (line.find(" = ") != std::string::npos) {
+      EXPECT_TRUE(explained) << line;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ShippedConfig,
+                         testing::Values(DaemonKind::kModeld, DaemonKind::kDmonitoringmodeld),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+TEST(ConfigLoader, EmptyTextGivesTheDefaults) {
+  const ConfigReport report = parse_config("", "x.toml", DaemonKind::kModeld);
+  EXPECT_TRUE(report.problems.empty());
+  EXPECT_EQ(report.config, default_config(DaemonKind::kModeld));
+}
+
+TEST(ConfigLoader, EveryValueReachesItsMember) {
+  const ConfigReport report = parse_config(R"(
+[artifact]
+path = "/a/b.model"
+trust = "/a/keys"
+allow_unsigned = true
+[device]
+backend = "reference"
+threads = 7
+[camera]
+server = "other-1"
+socket_dir = "/x"
+narrow_road = "zerocopy"
+wide_road = "zerocopy"
+guard_frames = 3
+[transport]
+kind = "zmq-tcp"
+ipc_dir = "/y"
+names = "old"
+[inputs]
+params_dir = "/p"
+[deadlines]
+load_ms = 1000
+inference_ms = 70.5
+frame_budget_ms = 25
+[health]
+rate_hz = 4
+[selftest]
+repeats = 9
+[log]
+level = "debug"
+)",
+                                           "x.toml", DaemonKind::kModeld);
+  ASSERT_TRUE(report.problems.empty()) << to_string(report.problems[0]);
+  DaemonConfig want;
+  want.kind = DaemonKind::kModeld;
+  want.artifact = {"/a/b.model", "/a/keys", true};
+  want.device = {"reference", 7, Isolation::kInline};
+  want.camera = {"other-1",           "/x", FrameInput::kZeroCopy, FrameInput::kZeroCopy,
+                 FrameInput::kUpload, 3};
+  want.transport = {TransportKind::kZmqTcp, "/y", TopicNames::kOld};
+  want.inputs = {"/p"};
+  want.deadlines = {kSecond, 70'500'000, 25 * kMillisecond};
+  want.health = {4};
+  want.selftest = {9};
+  want.log = {"debug"};
+  EXPECT_EQ(report.config, want);
+}
+
+struct Refusal {
+  const char* name;
+  const char* text;
+  const char* where;     // context: file and line
+  const char* mentions;  // in the message
+  const char* expected;
+  const char* found;
+};
+
+class Refused : public testing::TestWithParam<Refusal> {};
+
+TEST_P(Refused, NamesLineKeyExpectedAndFound) {
+  const Refusal& want = GetParam();
+  const ConfigReport report = parse_config(want.text, "x.toml", DaemonKind::kModeld);
+  ASSERT_EQ(report.problems.size(), 1u);
+  const Error& problem = report.problems[0];
+  EXPECT_EQ(problem.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(problem.context, want.where);
+  EXPECT_NE(problem.message.find(want.mentions), std::string::npos) << problem.message;
+  EXPECT_NE(problem.expected.find(want.expected), std::string::npos) << problem.expected;
+  EXPECT_EQ(problem.found, want.found);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Refused,
+    testing::Values(
+        Refusal{"UnknownKey", "[device]\nthreds = 2\n", "x.toml:2", "unknown key device.threds",
+                "threads", "threds"},
+        Refusal{"UnknownSection", "\n[devices]\n", "x.toml:2", "unknown section devices",
+                "documented", "devices"},
+        Refusal{"KeyOutsideSections", "threads = 2\n", "x.toml:1", "unknown key threads",
+                "documented", "threads"},
+        Refusal{"KeyOfTheOtherDaemon", "[camera]\ncabin = \"upload\"\n", "x.toml:2",
+                "unknown key camera.cabin", "narrow_road", "cabin"},
+        Refusal{"SectionIsAValue", "device = 3\n", "x.toml:1", "section device", "a table", "3"},
+        Refusal{"StringForInteger", "[device]\n\nthreads = \"two\"\n", "x.toml:3", "device.threads",
+                "an integer, 0 to 256", "\"two\""},
+        Refusal{"FloatForInteger", "[device]\nthreads = 2.5\n", "x.toml:2", "device.threads",
+                "an integer", "2.5 (a float)"},
+        Refusal{"IntegerTooLarge", "[device]\nthreads = 257\n", "x.toml:2", "device.threads",
+                "0 to 256", "257"},
+        Refusal{"IntegerNegative", "[device]\nthreads = -1\n", "x.toml:2", "device.threads",
+                "0 to 256", "-1"},
+        Refusal{"IntegerBeyond32Bits", "[camera]\nguard_frames = 4294967297\n", "x.toml:2",
+                "camera.guard_frames", "1 to 16", "4294967297"},
+        Refusal{"NumberIsNan", "[health]\nrate_hz = nan\n", "x.toml:2", "health.rate_hz",
+                "0.1 to 20", "nan (a float)"},
+        Refusal{"DeadlineZero", "[deadlines]\ninference_ms = 0\n", "x.toml:2",
+                "deadlines.inference_ms", "1 to 10000", "0"},
+        Refusal{"BooleanAsString", "[artifact]\nallow_unsigned = \"no\"\n", "x.toml:2",
+                "artifact.allow_unsigned", "true or false", "\"no\""},
+        Refusal{"UnknownChoice", "[device]\nbackend = \"cuda\"\n", "x.toml:2", "device.backend",
+                "\"cpu\" or \"reference\"", "\"cuda\""},
+        Refusal{"RelativePath", "[artifact]\npath = \"driving.model\"\n", "x.toml:2",
+                "artifact.path", "an absolute path", "\"driving.model\""},
+        Refusal{"EmptyPath", "[artifact]\npath = \"\"\n", "x.toml:2", "artifact.path",
+                "an absolute path", "\"\""},
+        Refusal{"ServerNameWithSlash", "[camera]\nserver = \"../x\"\n", "x.toml:2", "camera.server",
+                "A-Z", "\"../x\""},
+        Refusal{"TableForValue", "[log.level]\n", "x.toml:1", "log.level", "\"info\"", "a table"},
+        Refusal{"ArrayForValue", "[log]\nlevel = [1]\n", "x.toml:2", "log.level", "\"info\"",
+                "an array"},
+        Refusal{"ProcessIsolation", "[device]\nisolation = \"process\"\n", "x.toml:2",
+                "device.isolation", "\"inline\"", "\"process\""}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(ConfigLoader, TextThatIsNotTomlNamesTheLine) {
+  const ConfigReport report = parse_config("[device]\nthreads = \n", "x.toml", DaemonKind::kModeld);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(report.problems[0].context, "x.toml:2");
+}
+
+TEST(ConfigLoader, DuplicateKeyIsRefused) {
+  const ConfigReport report =
+      parse_config("[device]\nthreads = 1\nthreads = 2\n", "x.toml", DaemonKind::kModeld);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(report.problems[0].context, "x.toml:3");
+}
+
+TEST(ConfigLoader, AllProblemsAreReportedByLine) {
+  const ConfigReport report = parse_config("[log]\nlevel = 1\n[device]\nthreads = -1\nx = 1\n",
+                                           "x.toml", DaemonKind::kModeld);
+  ASSERT_EQ(report.problems.size(), 3u);
+  EXPECT_EQ(report.problems[0].context, "x.toml:2");
+  EXPECT_EQ(report.problems[1].context, "x.toml:4");
+  EXPECT_EQ(report.problems[2].context, "x.toml:5");
+}
+
+TEST(ConfigLoader, OverlongIpcDirIsRefusedBecauseSocketAddressesAreShort) {
+  const std::string text = "[transport]\nipc_dir = \"/" + std::string(72, 'x') + "\"\n";
+  const ConfigReport report = parse_config(text, "x.toml", DaemonKind::kModeld);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].expected.find("72 bytes"), std::string::npos);
+}
+
+TEST(ConfigLoader, MissingFileIsAConfigurationError) {
+  auto loaded = load_config("/nonexistent/x.toml", DaemonKind::kModeld);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(to_string(loaded.error()).find("/nonexistent/x.toml"), std::string::npos);
+}
+
+TEST(ResolveIpcDir, ConfiguredThenUserThenSystem) {
+  EXPECT_EQ(resolve_ipc_dir({}, std::nullopt), "/run/modeld");
+  EXPECT_EQ(resolve_ipc_dir({}, "/run/user/1000"), "/run/user/1000/modeld");
+  EXPECT_EQ(resolve_ipc_dir({}, "relative"), "/run/modeld");
+  TransportSettings set;
+  set.ipc_dir = "/q";
+  EXPECT_EQ(resolve_ipc_dir(set, "/run/user/1000"), "/q");
+}
+
+}  // namespace
+}  // namespace modeld
