@@ -51,7 +51,8 @@ class Subscriber {
   virtual uint64_t rejected() const = 0;
 };
 
-// Makes publishers and subscribers, which must not outlive it. Thread-safe.
+// Makes publishers and subscribers, which must not outlive it unless the implementation says so.
+// Thread-safe.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -70,7 +71,7 @@ class Transport {
   // that a caller can look at its stop flag. With no subscriber at all it is a plain sleep.
   virtual Result<bool> wait(std::span<Subscriber* const> subscribers, Deadline deadline) = 0;
 
-  static constexpr size_t kMaxWaitSubscribers = 32;
+  static constexpr size_t kMaxWaitSubscribers = 16;
 };
 
 }  // namespace modeld::ipc
