@@ -1,7 +1,6 @@
 // A verified model file: the only way a model reaches a daemon.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,12 +9,11 @@
 #include <vector>
 
 #include "runtime/artifact/model.h"
+#include "runtime/artifact/sha256.h"
 #include "runtime/artifact/signing.h"
 #include "runtime/base/result.h"
 
 namespace modeld {
-
-using Sha256 = std::array<uint8_t, 32>;
 
 // Whom to believe. An empty set of keys with `allow_unsigned` false accepts nothing.
 struct TrustPolicy {
@@ -23,7 +21,7 @@ struct TrustPolicy {
   // Development only, and reported by health: a file without signature, or signed by a key not in
   // `keys`, is accepted; block hashes are checked all the same.
   bool allow_unsigned = false;
-  // Refuse files (and only files) that group or others may write.
+  // Refuse files that group or others may write, or whose owner is neither root nor this user.
   bool require_private_file = true;
 };
 
@@ -42,7 +40,8 @@ class Artifact {
   // Opens `path` once and reads everything through that descriptor. Header, section table,
   // manifest hash and signature are verified here; weight blocks when they are read (each at most
   // 32 MiB, verified before a byte of it is handed out). The file may be replaced or truncated
-  // meanwhile: that is a kRefused error of the read, never a signal.
+  // meanwhile: a change of the bytes is a kRefused error of the read, never a signal. A file that
+  // cannot be opened is kNotFound, kPermission or kIo; all else that is wrong with it is kRefused.
   static Result<Artifact> open(const std::filesystem::path& path, const TrustPolicy& trust,
                                const Requirements& requirements = {});
 
@@ -57,12 +56,17 @@ class Artifact {
 
  private:
   Artifact() = default;
+  static Result<Artifact> open_unnamed(const std::filesystem::path& path, const TrustPolicy& trust,
+                                       const Requirements& requirements);
 
   Model model_;
   SignatureState signature_ = SignatureState::kUnsigned;
   Sha256 digest_{};
   uint64_t file_bytes_ = 0;
 };
+
+// verify(), the alignment of weights and check_contract(): what every model in a file keeps.
+Status check_model(const Contract& contract, const Program& program, uint64_t weights_bytes);
 
 // The camera size of a stream against the contract; kRefused naming the sizes known.
 Status check_camera_size(const CameraContract& camera, FrameSize found);

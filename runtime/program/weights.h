@@ -17,7 +17,8 @@ class WeightSource {
  public:
   virtual ~WeightSource() = default;
   virtual uint64_t size() const = 0;  // bytes
-  // Fills `out` from `offset`. kCorrupt if the bytes do not verify or lie outside.
+  // Fills `out` from `offset`. kRefused if the bytes of a file do not verify (any more); kCorrupt
+  // or kRefused if they lie outside.
   virtual Status read(uint64_t offset, std::span<std::byte> out) = 0;
 };
 
