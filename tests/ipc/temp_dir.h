@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <thread>
 
 namespace modeld::ipc::test {
 
@@ -37,6 +39,16 @@ inline size_t open_descriptors() {
     ++count;
   }
   return count;
+}
+
+// Whether no more than `expected` are open, within two seconds: a server in this process may close
+// its end of a connection a moment after the client.
+inline bool descriptors_settle(size_t expected) {
+  for (int i = 0; i < 2000; ++i) {
+    if (open_descriptors() <= expected) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
 }
 
 }  // namespace modeld::ipc::test
