@@ -9,7 +9,7 @@
 namespace modeld {
 
 // What kind of thing went wrong. The command line maps these to exit codes
-// (daemon/exit_codes.h), so a new code is a decision about users, not only about callers.
+// (exit_codes.h), so a new code is a decision about users, not only about callers.
 enum class ErrorCode : uint8_t {
   kInvalidArgument,  // a caller, a configuration or a command line asked for something impossible
   kNotFound,         // a named thing does not exist
