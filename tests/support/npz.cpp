@@ -41,6 +41,8 @@ Npz::Npz(const std::filesystem::path& path) {
       throw std::runtime_error("cannot list " + path.string());
     }
     auto parsed = parse_npy(member_bytes(archive.get(), index, stat));
+    // Text arrays (names of columns) are of no use here; asking for one fails.
+    if (!parsed.ok() && parsed.error().code == ErrorCode::kUnsupported) continue;
     if (!parsed.ok()) throw std::runtime_error(stat.name + (": " + to_string(parsed.error())));
     std::string name = stat.name;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);

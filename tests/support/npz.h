@@ -13,7 +13,7 @@
 
 namespace modeld::test {
 
-// Reads all arrays at construction; immutable afterwards.
+// Reads all arrays of numbers at construction; immutable afterwards.
 class Npz {
  public:
   explicit Npz(const std::filesystem::path& path);

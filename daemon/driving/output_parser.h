@@ -1,0 +1,39 @@
+// Turns the road model's raw outputs into ModelOutputs. Source: facts 4.2 and 4.3.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/driving/model_outputs.h"
+#include "daemon/parsing/head_locator.h"
+
+namespace modeld::driving {
+
+// Immutable after creation; parse() may run on any thread.
+class OutputParser {
+ public:
+  // From the outputs of an artifact's contract; heads may be spread over several outputs (a split
+  // vision and policy network). kRefused naming the head that is missing, of an unknown size, named
+  // twice or out of range. Only `action` is optional.
+  static Result<OutputParser> create(std::span<const OutputContract> outputs);
+
+  // `raw` holds one span per output of the contract, each as long as its type says. Allocates
+  // nothing. Whatever the network said is passed on, NaN too: validity is judged elsewhere.
+  void parse(std::span<const std::span<const float>> raw, ModelOutputs& out) const;
+
+  // Puts the probabilities over the logits of the two softmax heads, like the original's parser
+  // does in place: rawPredictions carries them so.
+  void write_back(const ModelOutputs& outputs, std::span<const std::span<float>> raw) const;
+
+  // Names of slices nobody here reads (hidden_state, pad, heads of other generations).
+  const std::vector<std::string>& ignored_heads() const { return ignored_; }
+
+ private:
+  OutputParser() = default;
+
+  std::vector<parsing::HeadPlace> places_;
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace modeld::driving

@@ -1,0 +1,90 @@
+#include "daemon/monitoring/output_parser.h"
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/parsing/activations.h"
+
+namespace modeld::monitoring {
+namespace {
+
+using parsing::HeadPlace;
+using parsing::HeadRule;
+
+struct ProbabilityRule {
+  HeadRule left;
+  HeadRule right;
+  float DriverOutputs::*value;
+};
+
+constexpr std::array<ProbabilityRule, 8> kProbabilities{{
+    {{"face_prob_lhd", 1}, {"face_prob_rhd", 1}, &DriverOutputs::face_prob},
+    {{"left_eye_prob_lhd", 1}, {"left_eye_prob_rhd", 1}, &DriverOutputs::left_eye_prob},
+    {{"right_eye_prob_lhd", 1}, {"right_eye_prob_rhd", 1}, &DriverOutputs::right_eye_prob},
+    {{"left_blink_prob_lhd", 1}, {"left_blink_prob_rhd", 1}, &DriverOutputs::left_blink_prob},
+    {{"right_blink_prob_lhd", 1}, {"right_blink_prob_rhd", 1}, &DriverOutputs::right_blink_prob},
+    {{"sunglasses_prob_lhd", 1}, {"sunglasses_prob_rhd", 1}, &DriverOutputs::sunglasses_prob},
+    {{"using_phone_prob_lhd", 1}, {"using_phone_prob_rhd", 1}, &DriverOutputs::using_phone_prob},
+    {{"sleep_prob_lhd", 1, false}, {"sleep_prob_rhd", 1, false}, &DriverOutputs::sleep_prob},
+}};
+
+// Orientation, position and an unused value, then their log-deviations.
+constexpr size_t kFaceValues = 6;
+
+// Places in the order: wheel, left face, right face, then left and right of each probability.
+constexpr size_t kWheel = 0;
+constexpr size_t kLeftFace = 1;
+constexpr size_t kRightFace = 2;
+constexpr size_t kFirstProbability = 3;
+constexpr size_t kHeadCount = kFirstProbability + 2 * kProbabilities.size();
+
+constexpr std::array<HeadRule, kHeadCount> make_rules() {
+  std::array<HeadRule, kHeadCount> rules{};
+  rules[kWheel] = {"wheel_on_right", 1};
+  rules[kLeftFace] = {"face_descs_lhd", 2 * kFaceValues};
+  rules[kRightFace] = {"face_descs_rhd", 2 * kFaceValues};
+  for (size_t i = 0; i < kProbabilities.size(); ++i) {
+    rules[kFirstProbability + 2 * i] = kProbabilities[i].left;
+    rules[kFirstProbability + 2 * i + 1] = kProbabilities[i].right;
+  }
+  return rules;
+}
+constexpr std::array<HeadRule, kHeadCount> kRules = make_rules();
+
+void parse_face(std::span<const float> raw, DriverOutputs& out) {
+  std::array<float, kFaceValues> mean;
+  std::array<float, kFaceValues> deviation;
+  parsing::split_mdn(raw, mean, deviation);
+  std::copy_n(mean.begin(), 3, out.face_orientation.begin());
+  std::copy_n(mean.begin() + 3, 2, out.face_position.begin());
+  std::copy_n(deviation.begin(), 3, out.face_orientation_deviation.begin());
+  std::copy_n(deviation.begin() + 3, 2, out.face_position_deviation.begin());
+}
+
+}  // namespace
+
+Result<OutputParser> OutputParser::create(std::span<const OutputContract> outputs) {
+  OutputParser parser;
+  MODELD_ASSIGN(parser.places_, parsing::locate_heads(outputs, kRules, parser.ignored_));
+  return parser;
+}
+
+void OutputParser::parse(std::span<const std::span<const float>> raw,
+                         MonitoringOutputs& out) const {
+  const auto head = [&](size_t index) {
+    const HeadPlace& place = places_[index];
+    return raw[place.output].subspan(place.start, place.size);
+  };
+  const auto probability = [&](size_t index) {
+    return places_[index].size == 0 ? 0.0f : parsing::sigmoid(head(index)[0]);
+  };
+  out.wheel_on_right_prob = probability(kWheel);
+  parse_face(head(kLeftFace), out.left);
+  parse_face(head(kRightFace), out.right);
+  for (size_t i = 0; i < kProbabilities.size(); ++i) {
+    out.left.*kProbabilities[i].value = probability(kFirstProbability + 2 * i);
+    out.right.*kProbabilities[i].value = probability(kFirstProbability + 2 * i + 1);
+  }
+}
+
+}  // namespace modeld::monitoring

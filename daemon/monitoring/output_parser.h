@@ -1,0 +1,34 @@
+// Turns the driver-monitoring model's raw outputs into MonitoringOutputs. Source: facts 4.7.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/monitoring/driver_outputs.h"
+#include "daemon/parsing/head_locator.h"
+
+namespace modeld::monitoring {
+
+// Immutable after creation; parse() may run on any thread.
+class OutputParser {
+ public:
+  // kRefused naming the head that is missing, of an unknown size, named twice or out of range. The
+  // two sleep_prob heads are optional (older models).
+  static Result<OutputParser> create(std::span<const OutputContract> outputs);
+
+  // `raw` holds one span per output of the contract, each as long as its type says. Allocates
+  // nothing. NaN is passed on: validity is judged elsewhere.
+  void parse(std::span<const std::span<const float>> raw, MonitoringOutputs& out) const;
+
+  // Names of slices nobody here reads.
+  const std::vector<std::string>& ignored_heads() const { return ignored_; }
+
+ private:
+  OutputParser() = default;
+
+  std::vector<parsing::HeadPlace> places_;
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace modeld::monitoring

@@ -1,0 +1,135 @@
+// The driver-monitoring model's logic, from raw outputs to the message, against the original.
+#include <gtest/gtest.h>
+
+#include "daemon/monitoring/message_filler.h"
+#include "daemon/monitoring/output_parser.h"
+#include "ipc/schema/read_message.h"
+#include "tests/daemon/message_vectors.h"
+#include "tests/daemon/vector_contract.h"
+#include "tests/support/npz.h"
+
+namespace modeld::monitoring {
+namespace {
+
+using test::same_number;
+
+OutputParser dm553_parser(const OutputContract& contract) {
+  auto parser = OutputParser::create({&contract, 1});
+  if (!parser.ok()) throw std::runtime_error(to_string(parser.error()));
+  return std::move(parser).value();
+}
+
+void expect_same(std::span<const float> have, std::span<const float> want, const std::string& name,
+                 size_t row) {
+  ASSERT_LE(have.size(), want.size());
+  for (size_t i = 0; i < have.size(); ++i) {
+    EXPECT_TRUE(same_number(have[i], want[i]))
+        << name << " case " << row << ": " << have[i] << " for " << want[i];
+  }
+}
+
+void expect_driver(const DriverOutputs& have, const test::Npz& npz, const std::string& suffix,
+                   size_t row) {
+  const auto want = [&](const std::string& name) { return npz.row<float>("out." + name, row); };
+  const auto face = want("face_descs_" + suffix);
+  const auto deviation = want("face_descs_" + suffix + "_std");
+  expect_same(have.face_orientation, face, "orientation " + suffix, row);
+  expect_same(have.face_position, face.subspan(3), "position " + suffix, row);
+  expect_same(have.face_orientation_deviation, deviation, "orientation std " + suffix, row);
+  expect_same(have.face_position_deviation, deviation.subspan(3), "position std " + suffix, row);
+  const std::pair<const char*, float> probabilities[] = {
+      {"face_prob_", have.face_prob},
+      {"left_eye_prob_", have.left_eye_prob},
+      {"right_eye_prob_", have.right_eye_prob},
+      {"left_blink_prob_", have.left_blink_prob},
+      {"right_blink_prob_", have.right_blink_prob},
+      {"sunglasses_prob_", have.sunglasses_prob},
+      {"using_phone_prob_", have.using_phone_prob},
+      {"sleep_prob_", have.sleep_prob}};
+  for (const auto& [name, value] : probabilities) {
+    expect_same({&value, 1}, want(name + suffix), name + suffix, row);
+  }
+}
+
+TEST(MonitoringOutputParser, EqualsTheOriginal) {
+  MODELD_NEED_SHARED("data/vectors/parse/dm553.npz");
+  const test::Npz npz(test::shared_path("data/vectors/parse/dm553.npz"));
+  const OutputContract contract = test::vector_contract("dm553");
+  const OutputParser parser = dm553_parser(contract);
+  EXPECT_EQ(parser.ignored_heads(), std::vector<std::string>{"features"});
+  ASSERT_EQ(npz.array("raw").shape[0], 17u);
+  MonitoringOutputs outputs;
+  for (size_t row = 0; row < 17; ++row) {
+    const auto raw = npz.row<float>("raw", row);
+    parser.parse(std::span(&raw, 1), outputs);
+    expect_same({&outputs.wheel_on_right_prob, 1}, npz.row<float>("out.wheel_on_right", row),
+                "wheel_on_right", row);
+    expect_driver(outputs.left, npz, "lhd", row);
+    expect_driver(outputs.right, npz, "rhd", row);
+  }
+}
+
+TEST(MonitoringOutputParser, OnlySleepIsOptional) {
+  MODELD_NEED_SHARED("data/vectors/parse/dm553.json");
+  const OutputContract whole = test::vector_contract("dm553");
+  for (size_t i = 0; i < whole.slices.size(); ++i) {
+    const std::string& name = whole.slices[i].name;
+    if (name == "features") continue;
+    OutputContract contract = whole;
+    contract.slices.erase(contract.slices.begin() + static_cast<ptrdiff_t>(i));
+    const auto parser = OutputParser::create({&contract, 1});
+    EXPECT_EQ(parser.ok(), name.starts_with("sleep_prob")) << name;
+    if (parser.ok()) continue;
+    EXPECT_EQ(parser.error().message, "output head '" + name + "' is missing");
+  }
+}
+
+TEST(MonitoringMessages, SequenceEqualsTheOriginal) {
+  MODELD_NEED_SHARED("data/vectors/fill/driver_state_sequence.npz");
+  const test::Npz npz(test::shared_path("data/vectors/fill/driver_state_sequence.npz"));
+  const OutputContract contract = test::vector_contract("dm553");
+  const OutputParser parser = dm553_parser(contract);
+  MonitoringOutputs outputs;
+  MessageFiller filler;
+  for (size_t row = 0; row < 12; ++row) {
+    const auto raw = npz.row<float>("raw", row);
+    parser.parse(std::span(&raw, 1), outputs);
+    const FrameFacts facts{1, static_cast<uint32_t>(npz.row<int64_t>("in.frame_id", row)[0]),
+                           npz.row<double>("in.model_execution_time", row)[0],
+                           npz.row<double>("in.gpu_execution_time", row)[0]};
+    const auto bytes = filler.driver_state_v2(facts, outputs);
+    ASSERT_TRUE(bytes.ok());
+    const auto exact = [](const std::string&, double have, double want) {
+      return same_number(have, want);
+    };
+    EXPECT_EQ(test::expect_message(npz, "driverStateV2", row, *bytes, exact), 29u);
+  }
+}
+
+TEST(MonitoringMessages, InvalidHasTheFactsAndNoPrediction) {
+  MessageFiller filler(8);
+  MonitoringOutputs outputs;
+  outputs.wheel_on_right_prob = 1.0f;
+  const float raw[] = {1.0f, 2.0f};
+  ASSERT_TRUE(filler.driver_state_v2({}, outputs, std::as_bytes(std::span(raw))).ok());
+  const auto bytes = filler.invalid_driver_state_v2({9, 12, 0.5, 0.25});
+  ASSERT_TRUE(bytes.ok());
+  ipc::MessageReader reader;
+  const Status status = ipc::read_event(reader, *bytes, [](wire::Event::Reader event) {
+    EXPECT_FALSE(event.getValid());
+    EXPECT_EQ(event.getLogMonoTime(), 9u);
+    ASSERT_TRUE(event.isDriverStateV2());
+    const auto message = event.getDriverStateV2();
+    EXPECT_EQ(message.getFrameId(), 12u);
+    EXPECT_EQ(message.getModelExecutionTime(), 0.5f);
+    EXPECT_EQ(message.getGpuExecutionTime(), 0.25f);
+    EXPECT_EQ(message.getWheelOnRightProb(), 0.0f);
+    EXPECT_FALSE(message.hasLeftDriverData());
+    EXPECT_FALSE(message.hasRightDriverData());
+    EXPECT_FALSE(message.hasRawPredictions());
+  });
+  EXPECT_TRUE(status.ok());
+}
+
+}  // namespace
+}  // namespace modeld::monitoring
