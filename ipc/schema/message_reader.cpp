@@ -8,7 +8,6 @@
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "ipc/schema/framing.h"
 #include "ipc/schema/log.capnp.h"
@@ -30,7 +29,7 @@ constexpr int kNestingLimit = 16;
 }  // namespace
 
 struct MessageReader::State {
-  std::vector<capnp::word> scratch;  // an aligned copy, for bytes that are not
+  kj::Array<capnp::word> scratch;  // an aligned copy, for bytes that are not
   std::optional<capnp::FlatArrayMessageReader> message;
 };
 
@@ -52,9 +51,9 @@ Status MessageReader::open(std::span<const std::byte> bytes) {
   const size_t words = framing->total_bytes / sizeof(capnp::word);
   const std::byte* start = bytes.data();
   if (reinterpret_cast<uintptr_t>(start) % alignof(capnp::word) != 0) {
-    if (state_->scratch.size() < words) state_->scratch.resize(words);
-    std::memcpy(state_->scratch.data(), start, framing->total_bytes);
-    start = reinterpret_cast<const std::byte*>(state_->scratch.data());
+    if (state_->scratch.size() < words) state_->scratch = kj::heapArray<capnp::word>(words);
+    std::memcpy(state_->scratch.begin(), start, framing->total_bytes);
+    start = reinterpret_cast<const std::byte*>(state_->scratch.begin());
   }
   capnp::ReaderOptions limits;
   limits.traversalLimitInWords = std::max(words * kTraversalFactor, kMinTraversalWords);

@@ -6,9 +6,9 @@
 #include <kj/io.h>
 
 #include <cassert>
+#include <cstring>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "ipc/transport/transport.h"
 #include "runtime/base/checked.h"
@@ -23,22 +23,23 @@ constexpr size_t kFramingWords = 1;
 
 struct MessageWriter::State {
   // The builder demands zeroed memory and zeroes what it used when it goes.
-  std::vector<capnp::word> segment;
-  std::vector<capnp::word> framed;
+  kj::Array<capnp::word> segment;
+  kj::Array<capnp::word> framed;
   std::optional<capnp::MallocMessageBuilder> builder;
 };
 
 MessageWriter::MessageWriter(size_t segment_bytes) : state_(std::make_unique<State>()) {
   const size_t words = align_up(segment_bytes, sizeof(capnp::word)) / sizeof(capnp::word);
-  state_->segment.resize(words > 0 ? words : 1);
-  state_->framed.resize(state_->segment.size() + kFramingWords);
+  state_->segment = kj::heapArray<capnp::word>(words > 0 ? words : 1);
+  std::memset(state_->segment.begin(), 0, state_->segment.asBytes().size());
+  state_->framed = kj::heapArray<capnp::word>(state_->segment.size() + kFramingWords);
 }
 
 MessageWriter::~MessageWriter() = default;
 
 capnp::MessageBuilder& MessageWriter::begin() {
   state_->builder.reset();
-  return state_->builder.emplace(kj::arrayPtr(state_->segment.data(), state_->segment.size()));
+  return state_->builder.emplace(state_->segment.asPtr());
 }
 
 Result<std::span<const std::byte>> MessageWriter::finish() {
@@ -51,8 +52,8 @@ Result<std::span<const std::byte>> MessageWriter::finish() {
           .expecting("at most " + std::to_string(kMaxMessageBytes) + " bytes",
                      std::to_string(bytes));
     }
-    if (state_->framed.size() < words) state_->framed.resize(words);
-    auto* start = reinterpret_cast<kj::byte*>(state_->framed.data());
+    if (state_->framed.size() < words) state_->framed = kj::heapArray<capnp::word>(words);
+    auto* start = reinterpret_cast<kj::byte*>(state_->framed.begin());
     kj::ArrayOutputStream out(kj::arrayPtr(start, bytes));
     capnp::writeMessage(out, *state_->builder);
     return std::span(reinterpret_cast<const std::byte*>(start), bytes);

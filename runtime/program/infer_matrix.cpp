@@ -20,9 +20,23 @@ Status need_common_extent(const Call& call, int64_t a, int64_t b) {
                std::to_string(b) + " of " + to_string(call.in(1)));
 }
 
+// Integer products take no factors: their meaning would be a matter of taste.
+Status check_factors(const Call& call) {
+  if (is_float(call.in(0).dtype)) return {};
+  for (const char* name : {"alpha", "beta"}) {
+    const double factor = call.attributes.get_float(name);
+    if (factor != 1) {
+      return wrong(call, std::string("attribute ") + name, "1 for integers",
+                   std::to_string(factor));
+    }
+  }
+  return {};
+}
+
 Result<Types> infer_gemm(const Call& call) {
   MODELD_TRY(need_rank(call, 0, 2));
   MODELD_TRY(need_rank(call, 1, 2));
+  MODELD_TRY(check_factors(call));
   MODELD_ASSIGN(const bool trans_a, flag_of(call, "trans_a"));
   MODELD_ASSIGN(const bool trans_b, flag_of(call, "trans_b"));
   const Shape& a = call.shape(0);
