@@ -1,0 +1,30 @@
+// The driving look-alike without any history in it.
+#pragma once
+
+#include <span>
+
+#include "tools/samples/layers.h"
+#include "tools/samples/output_slices.h"
+
+namespace modeld::samples {
+
+constexpr int64_t kDrivingOutputs = 2580;
+constexpr int64_t kDrivingFeatures = 512;
+constexpr int64_t kDrivingSteps = 25;  // of context, the current frame included
+
+// Facts/openpilot-interop 4.4, era D/E: images uint8 (1,12,128,256), the rest float16.
+struct DrivingInputs {
+  Value img;
+  Value big_img;
+  Value desire_pulse;        // (1,25,8)
+  Value traffic_convention;  // (1,2)
+  Value action_t;            // (1,2)
+  Value features_buffer;     // (1,24,512)
+};
+
+// (1, kDrivingOutputs) float16. Equal weights on every call.
+Value driving_network(GraphBuilder& graph, const DrivingInputs& inputs);
+
+std::vector<HeadSlice> driving_slices();
+
+}  // namespace modeld::samples
