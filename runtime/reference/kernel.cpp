@@ -22,7 +22,8 @@ Result<KernelPointer> make_kernel(const KernelSpec& spec) {
   }
   for (const TensorType& type : spec.outputs) MODELD_TRY(check_rank(spec, type));
   if (spec.kind == kWarp) return unsupported(spec, "an op without a frame", "Warp");
-  if (spec.kind == kConv || spec.kind == kConvTranspose) return make_convolution_kernel(spec);
+  if (spec.kind == kConv) return make_convolution_kernel(spec);
+  if (spec.kind == kConvTranspose) return make_transposed_convolution_kernel(spec);
   if (spec.kind <= kMatMul) return make_product_kernel(spec);
   if (spec.kind <= kTanh) return make_unary_kernel(spec);
   if (spec.kind == kWhere) return make_where_kernel(spec);

@@ -61,6 +61,7 @@ KernelPointer make_normalisation_kernel(const KernelSpec& spec);
 KernelPointer make_reduction_kernel(const KernelSpec& spec);
 KernelPointer make_arg_kernel(const KernelSpec& spec);
 KernelPointer make_convolution_kernel(const KernelSpec& spec);
+KernelPointer make_transposed_convolution_kernel(const KernelSpec& spec);
 KernelPointer make_pool_kernel(const KernelSpec& spec);
 Result<KernelPointer> make_resize_kernel(const KernelSpec& spec);
 KernelPointer make_move_kernel(const KernelSpec& spec);

@@ -1,9 +1,13 @@
-// Gemm and MatMul: one row of the result at a time, accumulated wide.
+// Gemm and MatMul: a few rows of the result at a time, accumulated wide.
 #include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "runtime/reference/functions.h"
 #include "runtime/reference/kernel.h"
+#include "runtime/reference/multiply_add.h"
 #include "runtime/reference/strided_loop.h"
 #include "runtime/reference/wide.h"
 
@@ -25,30 +29,59 @@ struct Product {
   }
 };
 
-// sum = row `row` of the product. `left` has room for a row of A', `piece` for one of B.
+// Room for a block of rows of A' and of the result, and for one row of B.
 template <typename Wide>
-void multiply_row(const Product& product, const std::byte* a, const std::byte* b, int64_t row,
-                  std::vector<Wide>& left, std::vector<Wide>& piece, std::vector<Wide>& sum) {
-  const auto inner = static_cast<size_t>(product.inner);
-  const auto columns = static_cast<size_t>(product.columns);
-  for (size_t k = 0; k < inner; ++k) {
-    const int64_t element = row * product.a_row + static_cast<int64_t>(k) * product.a_inner;
-    load(product.dtype, product.at(a, element), &left[k], 1);
+struct Scratch {
+  explicit Scratch(const Product& product)
+      : left(static_cast<size_t>(kBlock * product.inner)),
+        piece(static_cast<size_t>(std::max({product.inner, product.columns, int64_t{1}}))) {
+    for (auto& row : sum) row.resize(static_cast<size_t>(product.columns));
   }
-  std::fill(sum.begin(), sum.end(), Wide{0});
-  if (product.b_transposed) {
-    for (size_t j = 0; j < columns; ++j) {
-      load(product.dtype, product.at(b, static_cast<int64_t>(j * inner)), piece.data(), inner);
-      Wide total{0};
-      for (size_t k = 0; k < inner; ++k) total += left[k] * piece[k];
-      sum[j] = total;
+  std::vector<Wide> left;  // kBlock factors for each inner index
+  std::vector<Wide> piece;
+  std::array<std::vector<Wide>, kBlock> sum;
+};
+
+// The same where B is stored as (columns x inner): each result is a sum along two rows.
+template <typename Wide>
+void multiply_transposed(const Product& product, const std::byte* b, int64_t count,
+                         Scratch<Wide>& scratch) {
+  for (int64_t column = 0; column < product.columns; ++column) {
+    load(product.dtype, product.at(b, column * product.inner), scratch.piece.data(),
+         static_cast<size_t>(product.inner));
+    std::array<Wide, kBlock> totals{};
+    for (int64_t k = 0; k < product.inner; ++k) {
+      const Wide* left = scratch.left.data() + k * kBlock;
+      const Wide right = scratch.piece[static_cast<size_t>(k)];
+      for (size_t j = 0; j < kBlock; ++j) totals[j] += left[j] * right;
     }
-    return;
+    for (int64_t j = 0; j < count; ++j) {
+      scratch.sum[static_cast<size_t>(j)][static_cast<size_t>(column)] =
+          totals[static_cast<size_t>(j)];
+    }
   }
-  for (size_t k = 0; k < inner; ++k) {
-    load(product.dtype, product.at(b, static_cast<int64_t>(k * columns)), piece.data(), columns);
-    const Wide factor = left[k];
-    for (size_t j = 0; j < columns; ++j) sum[j] += factor * piece[j];
+}
+
+// scratch.sum = rows [row, row + count) of the product.
+template <typename Wide>
+void multiply_rows(const Product& product, const std::byte* a, const std::byte* b, int64_t row,
+                   int64_t count, Scratch<Wide>& scratch) {
+  std::array<Wide*, kBlock> sums{};
+  for (int64_t j = 0; j < count; ++j) {
+    auto& sum = scratch.sum[static_cast<size_t>(j)];
+    std::fill(sum.begin(), sum.end(), Wide{0});
+    sums[static_cast<size_t>(j)] = sum.data();
+    for (int64_t k = 0; k < product.inner; ++k) {
+      const int64_t element = (row + j) * product.a_row + k * product.a_inner;
+      load(product.dtype, product.at(a, element), scratch.left.data() + k * kBlock + j, 1);
+    }
+  }
+  if (product.b_transposed) return multiply_transposed(product, b, count, scratch);
+  for (int64_t k = 0; k < product.inner; ++k) {
+    load(product.dtype, product.at(b, k * product.columns), scratch.piece.data(),
+         static_cast<size_t>(product.columns));
+    multiply_add(count, scratch.left.data() + k * kBlock, scratch.piece.data(), 1, sums.data(),
+                 product.columns);
   }
 }
 
@@ -59,75 +92,15 @@ struct Addend {
   int64_t row_stride = 0;
   int64_t column_stride = 0;  // 0 or 1
 
-  static Addend broadcast(const KernelSpec& spec, size_t input, const Shape& to) {
+  static Addend broadcast(const KernelSpec& spec, size_t input, double factor) {
     if (!spec.has(input)) return {};
-    const auto strides = broadcast_strides(spec.in(input).shape, to);
-    return {true, 1, strides[0], strides[1]};
+    const auto strides = broadcast_strides(spec.in(input).shape, spec.out().shape);
+    return {true, factor, strides[0], strides[1]};
   }
 };
 
-template <typename Wide>
-void add_row(const Product& product, const Addend& addend, const std::byte* from, int64_t row,
-             std::vector<Wide>& piece, std::vector<Wide>& sum) {
-  if (!addend.given) return;
-  const std::byte* start = product.at(from, row * addend.row_stride);
-  const size_t columns = sum.size();
-  load(product.dtype, start, piece.data(), addend.column_stride == 0 ? 1 : columns);
-  const auto factor = static_cast<Wide>(addend.factor);
-  for (size_t j = 0; j < columns; ++j) {
-    sum[j] += factor * piece[addend.column_stride == 0 ? 0 : j];
-  }
-}
-
-// Rounds a finished row into the output; floats pass through the activation first.
-void finish_row(DType dtype, const RealFunction& activation, std::vector<double>& sum,
-                std::byte* to) {
-  for (double& value : sum) value = activation(value);
-  store(dtype, sum.data(), to, sum.size());
-}
-void finish_row(DType dtype, const RealFunction&, std::vector<uint64_t>& sum, std::byte* to) {
-  store(dtype, sum.data(), to, sum.size());
-}
-
-// Integers of either sign share uint64_t: modulo 2^64 their products and sums are the same.
-template <typename Wide>
-struct Scratch {
-  explicit Scratch(const Product& product)
-      : left(static_cast<size_t>(product.inner)),
-        piece(static_cast<size_t>(std::max({product.inner, product.columns, int64_t{1}}))),
-        sum(static_cast<size_t>(product.columns)) {}
-  std::vector<Wide> left;
-  std::vector<Wide> piece;
-  std::vector<Wide> sum;
-};
-
-template <typename Wide>
-KernelPointer gemm_kernel(const KernelSpec& spec) {
-  const Shape& a = spec.in(0).shape;
-  const bool trans_a = spec.attributes.get_int("trans_a") != 0;
-  const bool trans_b = spec.attributes.get_int("trans_b") != 0;
-  const Shape& out = spec.out().shape;
-  const Product product{spec.out().dtype,   out[0], out[1], a[trans_a ? 0 : 1], trans_a ? 1 : a[1],
-                        trans_a ? a[1] : 1, trans_b};
-  const auto alpha = static_cast<Wide>(spec.attributes.get_float("alpha"));
-  Addend c = Addend::broadcast(spec, 2, out);
-  c.factor = spec.attributes.get_float("beta");
-  const Addend residual = Addend::broadcast(spec, 3, out);
-  const RealFunction activation = activation_function(spec.attributes);
-  return kernel_of([=, scratch = Scratch<Wide>(product)](const KernelIo& io) mutable {
-    for (int64_t row = 0; row < product.rows; ++row) {
-      multiply_row(product, io.inputs[0], io.inputs[1], row, scratch.left, scratch.piece,
-                   scratch.sum);
-      for (Wide& value : scratch.sum) value *= alpha;
-      if (c.given) add_row(product, c, io.inputs[2], row, scratch.piece, scratch.sum);
-      if (residual.given) add_row(product, residual, io.inputs[3], row, scratch.piece, scratch.sum);
-      std::byte* to = io.outputs[0] + row * product.columns * int64_t(size_of(product.dtype));
-      finish_row(product.dtype, activation, scratch.sum, to);
-    }
-  });
-}
-
-// The stack of matrices in front: offsets of A and B per matrix, by broadcasting.
+// The stack of matrices in front of the last two axes, by broadcasting: element offsets of the
+// result, of A and of B for each matrix.
 StridedLoop<3> batch_loop(const Shape& a, const Shape& b, const Shape& batches, int64_t out_step) {
   const auto scaled = [](std::vector<int64_t> strides, int64_t by) {
     for (int64_t& stride : strides) stride *= by;
@@ -143,57 +116,128 @@ StridedLoop<3> batch_loop(const Shape& a, const Shape& b, const Shape& batches, 
            scaled(broadcast_strides(batch_b, batches), b_step)}};
 }
 
-template <typename Wide>
-KernelPointer matmul_kernel(const KernelSpec& spec) {
+// act(alpha * A'B' + factor * addend + residual), matrix by matrix.
+struct Plan {
+  Product product;
+  StridedLoop<3> loop;
+  double alpha = 1;
+  Addend addend;
+  Addend residual;
+  RealFunction activation;
+};
+
+Plan plan_gemm(const KernelSpec& spec) {
+  const Attributes& attributes = spec.attributes;
+  const Shape& a = spec.in(0).shape;
+  const Shape& out = spec.out().shape;
+  const bool trans_a = attributes.get_int("trans_a") != 0;
+  Product product;
+  product.dtype = spec.out().dtype;
+  product.rows = out[0];
+  product.columns = out[1];
+  product.inner = a[trans_a ? 0 : 1];
+  product.a_row = trans_a ? 1 : a[1];
+  product.a_inner = trans_a ? a[1] : 1;
+  product.b_transposed = attributes.get_int("trans_b") != 0;
+  return {product,
+          StridedLoop<3>({}, {}),
+          attributes.get_float("alpha"),
+          Addend::broadcast(spec, 2, attributes.get_float("beta")),
+          Addend::broadcast(spec, 3, 1),
+          activation_function(attributes)};
+}
+
+Plan plan_matmul(const KernelSpec& spec) {
   Shape a = spec.in(0).shape;
   Shape b = spec.in(1).shape;
   Shape batches = spec.out().shape;
+  // A left vector leaves its one row out of the output's shape, a right one its one column; the
+  // bias runs over the last axis that is left.
+  const bool column_result = b.size() == 1;
   if (a.size() > 1) batches.pop_back();
   if (b.size() > 1) batches.pop_back();
   if (a.size() == 1) a.insert(a.begin(), 1);
   if (b.size() == 1) b.push_back(1);
-  const Product product{spec.out().dtype, a[a.size() - 2], b.back(), a.back(), a.back(), 1, false};
-  auto loop = batch_loop(a, b, batches, product.rows * product.columns);
-  // A left vector leaves its one row out of the output's shape, a right one its one column; bias
-  // runs over the last axis that is left.
-  const bool column_result = spec.in(1).shape.size() == 1;
-  const Addend bias{spec.has(2), 1, column_result ? 1 : 0, column_result ? 0 : 1};
-  const Addend residual{spec.has(3), 1, product.columns, 1};
-  const RealFunction activation = activation_function(spec.attributes);
-  const auto size = static_cast<int64_t>(size_of(product.dtype));
-  return kernel_of([=, scratch = Scratch<Wide>(product)](const KernelIo& io) mutable {
-    const auto one_row = [&](int64_t row, int64_t out, int64_t left, int64_t right) {
-      multiply_row(product, io.inputs[0] + left * size, io.inputs[1] + right * size, row,
-                   scratch.left, scratch.piece, scratch.sum);
-      if (bias.given) add_row(product, bias, io.inputs[2], row, scratch.piece, scratch.sum);
-      if (residual.given) {
-        add_row(product, residual, io.inputs[3] + out * size, row, scratch.piece, scratch.sum);
-      }
-      std::byte* to = io.outputs[0] + (out + row * product.columns) * size;
-      finish_row(product.dtype, activation, scratch.sum, to);
-    };
-    const auto one_matrix = [&](int64_t out, int64_t left, int64_t right) {
-      for (int64_t row = 0; row < product.rows; ++row) one_row(row, out, left, right);
-    };
-    loop.for_each_row([&](const StridedLoop<3>::Offsets& at) {
-      const auto& stride = loop.row_strides();
-      for (int64_t i = 0; i < loop.row_length(); ++i) {
-        one_matrix(at[0] + i * stride[0], at[1] + i * stride[1], at[2] + i * stride[2]);
-      }
-    });
-  });
+  Product product;
+  product.dtype = spec.out().dtype;
+  product.rows = a[a.size() - 2];
+  product.columns = b.back();
+  product.inner = a.back();
+  product.a_row = a.back();
+  product.a_inner = 1;
+  return {product,
+          batch_loop(a, b, batches, product.rows * product.columns),
+          1,
+          {spec.has(2), 1, column_result ? 1 : 0, column_result ? 0 : 1},
+          {spec.has(3), 1, product.columns, 1},
+          activation_function(spec.attributes)};
 }
 
+// Integers of either sign share uint64_t: modulo 2^64 their products and sums are the same.
 template <typename Wide>
-KernelPointer product_kernel(const KernelSpec& spec) {
-  return spec.kind == OpKind::kGemm ? gemm_kernel<Wide>(spec) : matmul_kernel<Wide>(spec);
-}
+class ProductKernel final : public Kernel {
+ public:
+  explicit ProductKernel(Plan plan) : plan_(std::move(plan)), scratch_(plan_.product) {}
+
+  void run(const KernelIo& io) override {
+    plan_.loop.for_each_row([&](const StridedLoop<3>::Offsets& at) {
+      const auto& stride = plan_.loop.row_strides();
+      for (int64_t i = 0; i < plan_.loop.row_length(); ++i) {
+        run_matrix(io, at[0] + i * stride[0], at[1] + i * stride[1], at[2] + i * stride[2]);
+      }
+    });
+  }
+
+ private:
+  // One matrix whose result, A and B start at these elements.
+  void run_matrix(const KernelIo& io, int64_t out, int64_t left, int64_t right) {
+    const Product& product = plan_.product;
+    for (int64_t row = 0; row < product.rows; row += kBlock) {
+      const int64_t count = std::min(kBlock, product.rows - row);
+      multiply_rows(product, product.at(io.inputs[0], left), product.at(io.inputs[1], right), row,
+                    count, scratch_);
+      for (int64_t j = 0; j < count; ++j) {
+        finish_row(io, out, row + j, scratch_.sum[static_cast<size_t>(j)]);
+      }
+    }
+  }
+
+  void finish_row(const KernelIo& io, int64_t out, int64_t row, std::vector<Wide>& sum) {
+    const Product& product = plan_.product;
+    const auto alpha = static_cast<Wide>(plan_.alpha);
+    for (Wide& value : sum) value *= alpha;
+    if (plan_.addend.given) add_row(plan_.addend, io.inputs[2], row, sum);
+    if (plan_.residual.given) add_row(plan_.residual, product.at(io.inputs[3], out), row, sum);
+    if constexpr (std::is_same_v<Wide, double>) {
+      for (double& value : sum) value = plan_.activation(value);
+    }
+    std::byte* to = io.outputs[0] +
+                    (out + row * product.columns) * static_cast<int64_t>(size_of(product.dtype));
+    store(product.dtype, sum.data(), to, sum.size());
+  }
+
+  void add_row(const Addend& addend, const std::byte* from, int64_t row, std::vector<Wide>& sum) {
+    const Product& product = plan_.product;
+    const bool one_value = addend.column_stride == 0;
+    std::vector<Wide>& piece = scratch_.piece;
+    load(product.dtype, product.at(from, row * addend.row_stride), piece.data(),
+         one_value ? 1 : sum.size());
+    const auto factor = static_cast<Wide>(addend.factor);
+    for (size_t j = 0; j < sum.size(); ++j) sum[j] += factor * piece[one_value ? 0 : j];
+  }
+
+  Plan plan_;
+  Scratch<Wide> scratch_;
+};
 
 }  // namespace
 
 KernelPointer make_product_kernel(const KernelSpec& spec) {
-  return domain_of(spec.in(0).dtype) == Domain::kReal ? product_kernel<double>(spec)
-                                                      : product_kernel<uint64_t>(spec);
+  Plan plan = spec.kind == OpKind::kGemm ? plan_gemm(spec) : plan_matmul(spec);
+  if (domain_of(spec.in(0).dtype) == Domain::kReal) {
+    return std::make_unique<ProductKernel<double>>(std::move(plan));
+  }
+  return std::make_unique<ProductKernel<uint64_t>>(std::move(plan));
 }
 
 }  // namespace modeld::reference

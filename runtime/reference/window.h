@@ -38,6 +38,23 @@ class Window {
   // Between neighbours of a row on the strided side.
   int64_t row_stride() const { return axes_.back().stride; }
 
+  const std::vector<Axis>& axes() const { return axes_; }
+
+  // Dense positions [low, high) meet the strided side at position * stride + base.
+  struct Reach {
+    int64_t low = 0;
+    int64_t high = 0;
+    int64_t base = 0;
+  };
+  // Of one tap of one axis.
+  static Reach reach_of(const Axis& a, int64_t tap) {
+    const int64_t base = tap * a.dilation - a.pad;
+    const int64_t low = base < 0 ? (-base + a.stride - 1) / a.stride : 0;
+    const int64_t last = a.strided - 1 - base;
+    const int64_t high = last < 0 ? 0 : std::min(a.dense, last / a.stride + 1);
+    return {low, std::max(low, high), base};
+  }
+
   // For each tap in C order: visit(tap, dense, strided, count) for each row of positions it
   // reaches: `count` neighbours from flat index `dense` on one side, `strided` on the other.
   template <typename Visit>
@@ -46,7 +63,8 @@ class Window {
     const int64_t count = taps();
     for (int64_t flat = 0; flat < count; ++flat) {
       std::array<Reach, kMaxRank> reach{};
-      for (size_t axis = 0; axis < axes_.size(); ++axis) reach[axis] = reach_of(axis, tap[axis]);
+      for (size_t axis = 0; axis < axes_.size(); ++axis)
+        reach[axis] = reach_of(axes_[axis], tap[axis]);
       rows(reach, 0, 0, 0, [&](int64_t dense, int64_t strided, int64_t length) {
         visit(flat, dense, strided, length);
       });
@@ -58,22 +76,6 @@ class Window {
   }
 
  private:
-  // Dense positions [low, high) meet the strided side at position * stride + base.
-  struct Reach {
-    int64_t low = 0;
-    int64_t high = 0;
-    int64_t base = 0;
-  };
-
-  Reach reach_of(size_t axis, int64_t tap) const {
-    const Axis& a = axes_[axis];
-    const int64_t base = tap * a.dilation - a.pad;
-    const int64_t low = base < 0 ? (-base + a.stride - 1) / a.stride : 0;
-    const int64_t last = a.strided - 1 - base;
-    const int64_t high = last < 0 ? 0 : std::min(a.dense, last / a.stride + 1);
-    return {low, std::max(low, high), base};
-  }
-
   template <typename Visit>
   void rows(const std::array<Reach, kMaxRank>& reach, size_t axis, int64_t dense, int64_t strided,
             const Visit& visit) const {

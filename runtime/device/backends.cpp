@@ -1,0 +1,40 @@
+#include "runtime/device/backends.h"
+
+#include <array>
+
+#include "runtime/reference/reference_device.h"
+
+namespace modeld {
+namespace {
+
+struct Backend {
+  std::string_view name;
+  Result<std::unique_ptr<Device>> (*open)(const BackendOptions& options);
+};
+
+constexpr std::array kBackends = {
+    Backend{"reference",
+            [](const BackendOptions&) -> Result<std::unique_ptr<Device>> {
+              return open_reference_device();
+            }},
+};
+
+}  // namespace
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const Backend& backend : kBackends) names.emplace_back(backend.name);
+  return names;
+}
+
+Result<std::unique_ptr<Device>> open_backend(std::string_view name, const BackendOptions& options) {
+  std::string known;
+  for (const Backend& backend : kBackends) {
+    if (backend.name == name) return backend.open(options);
+    known += (known.empty() ? "" : ", ") + std::string(backend.name);
+  }
+  return Error(ErrorCode::kInvalidArgument, "unknown backend")
+      .expecting("one of " + known, std::string(name.substr(0, 80)));
+}
+
+}  // namespace modeld
