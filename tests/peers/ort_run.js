@@ -1,0 +1,100 @@
+// Runs an ONNX file in ONNX Runtime.
+//   node ort_run.js MODULES MODEL OUT_DIR [--threads N] [--runs N]
+//                   NAME=FILE.npy ... [--next NAME=FILE.npy ...] ...
+// MODULES is the node_modules folder with onnxruntime-node. Every group of inputs is one step, run
+// N times. An output called next_X is the input X of the following steps that do not name X. Writes
+// OUT_DIR/STEP_INDEX.npy for every output and prints {"outputs": [names in the order of INDEX],
+// "ms": [time of each run]}.
+'use strict';
+const fs = require('fs');
+const path = require('path');
+
+const TYPES = {
+  '<f2': ['float16', Uint16Array],  // as bits
+  '<f4': ['float32', Float32Array],
+  '<f8': ['float64', Float64Array],
+  '|u1': ['uint8', Uint8Array],
+  '|i1': ['int8', Int8Array],
+  '<i4': ['int32', Int32Array],
+  '<i8': ['int64', BigInt64Array],
+  '|b1': ['bool', Uint8Array],
+};
+
+function readNpy(file) {
+  const bytes = fs.readFileSync(file);
+  const start = 10 + bytes.readUInt16LE(8);
+  const header = bytes.toString('latin1', 10, start);
+  const [type, Values] = TYPES[/'descr': '([^']+)'/.exec(header)[1]];
+  const dims = /'shape': \(([^)]*)\)/.exec(header)[1].split(',').filter((d) => d.trim()).map(Number);
+  const data = bytes.subarray(start);
+  const aligned = data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength);
+  return {type, dims, values: new Values(aligned)};
+}
+
+function writeNpy(file, tensor) {
+  const descr = Object.keys(TYPES).find((key) => TYPES[key][0] === tensor.type);
+  const shape = tensor.dims.join(', ') + (tensor.dims.length === 1 ? ',' : '');
+  let header = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${shape}), }`;
+  header += ' '.repeat(63 - ((10 + header.length) % 64)) + '\n';
+  const start = Buffer.from('\x93NUMPY\x01\x00\x00\x00', 'latin1');
+  start.writeUInt16LE(header.length, 8);
+  const values = tensor.data;
+  const data = Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+  fs.writeFileSync(file, Buffer.concat([start, Buffer.from(header, 'latin1'), data]));
+}
+
+function parseArguments(argv) {
+  const [modules, model, out, ...rest] = argv;
+  const options = {modules, model, out, threads: 1, runs: 1, steps: [{}]};
+  while (rest.length > 0) {
+    const word = rest.shift();
+    if (word === '--threads') options.threads = Number(rest.shift());
+    else if (word === '--runs') options.runs = Number(rest.shift());
+    else if (word === '--next') options.steps.push({});
+    else options.steps.at(-1)[word.slice(0, word.indexOf('='))] = word.slice(word.indexOf('=') + 1);
+  }
+  return options;
+}
+
+function loadInputs(ort, files, carried) {
+  const feeds = {...carried};
+  for (const [name, file] of Object.entries(files)) {
+    const {type, dims, values} = readNpy(file);
+    feeds[name] = new ort.Tensor(type, values, dims);
+  }
+  return feeds;
+}
+
+async function main() {
+  const options = parseArguments(process.argv.slice(2));
+  const ort = require(path.join(path.resolve(options.modules), 'onnxruntime-node'));
+  ort.env.logLevel = 'fatal';  // old networks print thousands of warnings
+  const session = await ort.InferenceSession.create(options.model, {
+    intraOpNumThreads: options.threads,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    logSeverityLevel: 4,
+  });
+  const ms = [];
+  let carried = {};
+  for (const [step, files] of options.steps.entries()) {
+    const feeds = loadInputs(ort, files, carried);
+    let results = {};
+    for (let run = 0; run < options.runs; ++run) {
+      const before = process.hrtime.bigint();
+      results = await session.run(feeds);
+      ms.push(Number(process.hrtime.bigint() - before) / 1e6);
+    }
+    carried = {};
+    session.outputNames.forEach((name, index) => {
+      writeNpy(path.join(options.out, `${step}_${index}.npy`), results[name]);
+      if (name.startsWith('next_')) carried[name.slice(5)] = results[name];
+    });
+  }
+  console.log(JSON.stringify({outputs: session.outputNames, ms}));
+}
+
+main().catch((error) => {
+  console.error(String(error.message || error));
+  process.exit(1);
+});
