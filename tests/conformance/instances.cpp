@@ -1,0 +1,32 @@
+// Which backends the suite runs on: every one of this build, and the scripted double.
+#include "runtime/device/backends.h"
+#include "tests/conformance/backend_suite.h"
+#include "tests/support/scripted_device.h"
+
+namespace modeld::test {
+namespace {
+
+std::vector<BackendCase> all_backends() {
+  std::vector<BackendCase> cases;
+  for (const std::string& name : backend_names()) {
+    cases.push_back({name, [name] { return open_backend(name); }});
+  }
+  for (const bool coherent : {true, false}) {
+    cases.push_back({coherent ? "scripted" : "scripted_non_coherent",
+                     [coherent]() -> Result<std::unique_ptr<Device>> {
+                       auto script = std::make_shared<Script>();
+                       script->set_non_coherent(!coherent);
+                       return open_scripted_device(script);
+                     }});
+  }
+  return cases;
+}
+
+std::string case_name(const testing::TestParamInfo<BackendCase>& one) {
+  return one.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Backend, Conformance, testing::ValuesIn(all_backends()), case_name);
+
+}  // namespace
+}  // namespace modeld::test

@@ -1,0 +1,392 @@
+// Every op on random values: a backend's capture against the reference interpreter's answer for
+// the same bytes, with all inputs fed and with all but the first as constants.
+#include <cmath>
+#include <set>
+
+#include "runtime/program/seeded_inputs.h"
+#include "runtime/reference/evaluate.h"
+#include "tests/conformance/backend_suite.h"
+
+namespace modeld::test {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<double>;
+
+constexpr DType kF32 = DType::kFloat32;
+
+struct OpCase {
+  OpKind kind;
+  Attributes::Map attributes;
+  std::vector<TensorType> inputs;
+  bool positive = false;  // values above 0 only: divisors, variances, arguments of log
+};
+
+std::string name_of(const OpCase& one) {
+  std::string text(to_string(one.kind));
+  for (const TensorType& type : one.inputs) text += " " + to_string(type);
+  return text;
+}
+
+std::vector<OpCase> over_dtypes(std::initializer_list<DType> dtypes, OpKind kind,
+                                const Attributes::Map& attributes, const std::vector<Shape>& shapes,
+                                bool positive = false) {
+  std::vector<OpCase> cases;
+  for (const DType dtype : dtypes) {
+    OpCase one{kind, attributes, {}, positive};
+    for (const Shape& shape : shapes) one.inputs.push_back({dtype, shape});
+    cases.push_back(one);
+  }
+  return cases;
+}
+
+class Cases {
+ public:
+  void add(std::vector<OpCase> more) { all_.insert(all_.end(), more.begin(), more.end()); }
+  void floats(OpKind kind, const Attributes::Map& attributes, const std::vector<Shape>& shapes,
+              bool positive = false) {
+    add(over_dtypes({kF32, DType::kFloat16, DType::kBFloat16, DType::kFloat64}, kind, attributes,
+                    shapes, positive));
+  }
+  void numbers(OpKind kind, const Attributes::Map& attributes, const std::vector<Shape>& shapes,
+               bool positive = false) {
+    floats(kind, attributes, shapes, positive);
+    add(over_dtypes({DType::kInt8, DType::kUInt8, DType::kInt32, DType::kInt64}, kind, attributes,
+                    shapes, positive));
+  }
+  void anything(OpKind kind, const Attributes::Map& attributes, const std::vector<Shape>& shapes) {
+    numbers(kind, attributes, shapes);
+    add(over_dtypes({DType::kBool, DType::kInt16, DType::kUInt16, DType::kUInt32, DType::kUInt64},
+                    kind, attributes, shapes));
+  }
+  void flags(OpKind kind, const std::vector<Shape>& shapes) {
+    add(over_dtypes({DType::kBool}, kind, {}, shapes));
+  }
+  const std::vector<OpCase>& all() const { return all_; }
+
+ private:
+  std::vector<OpCase> all_;
+};
+
+Attributes::Map conv(Ints strides, Ints pads, Ints dilations, int64_t group) {
+  return {{"strides", std::move(strides)},
+          {"pads", std::move(pads)},
+          {"dilations", std::move(dilations)},
+          {"group", group}};
+}
+
+Attributes::Map with_activation(Attributes::Map map, const std::string& name) {
+  map["activation"] = name;
+  const std::set<std::string> two = {"Clip", "HardSigmoid"};
+  const std::set<std::string> one = {"LeakyRelu", "Elu"};
+  if (two.contains(name) || one.contains(name)) {
+    map["activation_alpha"] = name == "Clip" ? -0.5 : 0.2;
+  }
+  if (two.contains(name)) map["activation_beta"] = 0.5;
+  return map;
+}
+
+void add_unary(Cases& cases) {
+  const std::vector<Shape> shapes = {{2, 3, 35}};
+  for (const OpKind kind : {OpKind::kCeil, OpKind::kErf, OpKind::kExp, OpKind::kFloor,
+                            OpKind::kHardSwish, OpKind::kReciprocal, OpKind::kRound,
+                            OpKind::kSigmoid, OpKind::kSilu, OpKind::kSoftplus, OpKind::kTanh}) {
+    cases.floats(kind, {}, shapes);
+  }
+  for (const OpKind kind : {OpKind::kLog, OpKind::kSqrt}) cases.floats(kind, {}, shapes, true);
+  cases.numbers(OpKind::kAbs, {}, shapes);
+  cases.numbers(OpKind::kClip, {{"min", -0.5}, {"max", 7.25}}, shapes);
+  cases.floats(OpKind::kElu, {{"alpha", 0.7}}, shapes);
+  cases.floats(OpKind::kLeakyRelu, {{"alpha", 0.1}}, shapes);
+  cases.floats(OpKind::kHardSigmoid, {{"alpha", 0.25}, {"beta", 0.4}}, shapes);
+  cases.floats(OpKind::kGelu, {{"approximate", std::string("none")}}, shapes);
+  cases.floats(OpKind::kGelu, {{"approximate", std::string("tanh")}}, shapes);
+  for (const OpKind kind : {OpKind::kNeg, OpKind::kRelu}) {
+    cases.floats(kind, {}, shapes);
+    cases.add(over_dtypes({DType::kInt8, DType::kInt32, DType::kInt64}, kind, {}, shapes));
+  }
+  cases.flags(OpKind::kNot, shapes);
+}
+
+void add_binary(Cases& cases) {
+  for (const std::vector<Shape>& shapes : std::vector<std::vector<Shape>>{{{2, 3, 35}, {2, 3, 35}},
+                                                                          {{2, 3, 4, 5}, {3, 1, 1}},
+                                                                          {{2, 1, 5}, {4, 1}},
+                                                                          {{1}, {2, 33}}}) {
+    for (const OpKind kind :
+         {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kMax, OpKind::kMin, OpKind::kEqual,
+          OpKind::kGreater, OpKind::kGreaterOrEqual, OpKind::kLess, OpKind::kLessOrEqual}) {
+      cases.numbers(kind, {}, shapes);
+    }
+    cases.numbers(OpKind::kDiv, {}, shapes, true);
+    cases.numbers(OpKind::kMod, {{"fmod", int64_t{1}}}, shapes, true);
+    cases.floats(OpKind::kPow, {}, shapes, true);
+    cases.flags(OpKind::kAnd, shapes);
+    cases.flags(OpKind::kOr, shapes);
+  }
+  cases.numbers(OpKind::kMax, {}, {{3, 1}, {1, 4}, {4}});
+  cases.floats(OpKind::kPRelu, {}, {{2, 3, 4}, {3, 1}});
+  cases.add(
+      {{OpKind::kWhere, {}, {{DType::kBool, {3, 1}}, {kF32, {2, 3, 4}}, {kF32, {4}}}},
+       {OpKind::kWhere, {}, {{DType::kBool, {4}}, {DType::kInt64, {}}, {DType::kInt64, {2, 4}}}}});
+}
+
+void add_convolutions(Cases& cases) {
+  const auto plain = conv({1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
+  const std::vector<Shape> small = {{2, 6, 9, 11}, {8, 6, 3, 3}, {8}};
+  cases.floats(OpKind::kConv, plain, small);
+  cases.floats(OpKind::kConv, conv({2, 1}, {0, 2, 1, 0}, {1, 2}, 2),
+               {{1, 6, 9, 11}, {4, 3, 3, 2}, {4}});
+  cases.floats(OpKind::kConv, conv({2, 2}, {2, 2, 2, 2}, {1, 1}, 16),
+               {{1, 16, 10, 10}, {16, 1, 5, 5}, {16}});
+  cases.floats(OpKind::kConv, conv({1, 1}, {0, 0, 0, 0}, {1, 1}, 1),
+               {{1, 32, 7, 5}, {24, 32, 1, 1}});
+  cases.floats(OpKind::kConv, conv({2}, {1, 0}, {1}, 1), {{2, 3, 17}, {5, 3, 4}, {5}});
+  cases.floats(OpKind::kConv, plain,
+               {{1, 6, 9, 11}, {8, 6, 3, 3}, {8}, {1, 8, 9, 11}});  // with a residual
+  for (const char* activation : {"Relu", "Clip", "Sigmoid", "Tanh", "Silu", "Gelu", "GeluTanh",
+                                 "HardSwish", "HardSigmoid", "LeakyRelu", "Elu"}) {
+    const auto fused = with_activation(plain, activation);
+    cases.add(over_dtypes({kF32}, OpKind::kConv, fused, small));
+    cases.add(over_dtypes({kF32}, OpKind::kConv, fused,
+                          {{1, 6, 9, 11}, {8, 6, 3, 3}, {8}, {1, 8, 9, 11}}));
+    cases.add(over_dtypes({kF32}, OpKind::kMatMul, with_activation({}, activation),
+                          {{3, 17}, {17, 5}, {5}, {3, 5}}));
+  }
+  auto transposed = conv({2, 3}, {1, 0, 0, 1}, {1, 2}, 2);
+  transposed["output_padding"] = Ints{1, 0};
+  cases.floats(OpKind::kConvTranspose, transposed, {{1, 4, 5, 6}, {4, 3, 3, 2}, {6}});
+  auto upsampling = conv({2, 2}, {0, 0, 0, 0}, {1, 1}, 1);
+  upsampling["output_padding"] = Ints{0, 0};
+  cases.floats(OpKind::kConvTranspose, with_activation(upsampling, "Relu"),
+               {{1, 16, 8, 8}, {16, 8, 2, 2}, {8}});
+}
+
+void add_products(Cases& cases) {
+  for (const int64_t trans_a : {0, 1}) {
+    for (const int64_t trans_b : {0, 1}) {
+      const Attributes::Map gemm = {
+          {"alpha", 0.5}, {"beta", 2.0}, {"trans_a", trans_a}, {"trans_b", trans_b}};
+      const Shape a = trans_a != 0 ? Shape{19, 3} : Shape{3, 19};
+      const Shape b = trans_b != 0 ? Shape{7, 19} : Shape{19, 7};
+      cases.floats(OpKind::kGemm, gemm, {a, b});
+      cases.floats(OpKind::kGemm, gemm, {a, b, {7}});
+      cases.floats(OpKind::kGemm, with_activation(gemm, "Relu"), {a, b, {3, 1}, {3, 7}});
+    }
+  }
+  cases.floats(OpKind::kMatMul, {}, {{2, 3, 5, 17}, {3, 17, 4}});
+  cases.floats(OpKind::kMatMul, {}, {{33}, {2, 33, 4}, {4}});
+  cases.floats(OpKind::kMatMul, {}, {{2, 5, 33}, {33}});
+  cases.floats(OpKind::kMatMul, {}, {{9}, {9}});
+  cases.add(over_dtypes({DType::kInt32, DType::kUInt64}, OpKind::kMatMul, {}, {{3, 5}, {5, 4}}));
+}
+
+void add_normalisations(Cases& cases) {
+  cases.floats(OpKind::kBatchNormalization, {{"epsilon", 1e-3}}, {{2, 5, 6, 7}, {5}, {5}, {5}, {5}},
+               true);
+  cases.floats(OpKind::kLayerNormalization, {{"axis", int64_t{2}}, {"epsilon", 1e-5}},
+               {{2, 3, 40}, {40}, {40}});
+  cases.floats(OpKind::kLayerNormalization, {{"axis", int64_t{1}}, {"epsilon", 1e-5}},
+               {{2, 3, 4}, {3, 4}});
+  for (const int64_t axis : {0, 1, 2}) {
+    cases.floats(OpKind::kSoftmax, {{"axis", axis}}, {{3, 4, 50}});
+  }
+  const std::vector<Ints> axes = {{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}};
+  for (const OpKind kind :
+       {OpKind::kReduceL1, OpKind::kReduceL2, OpKind::kReduceMax, OpKind::kReduceMean,
+        OpKind::kReduceMin, OpKind::kReduceProd, OpKind::kReduceSum, OpKind::kReduceSumSquare}) {
+    for (const Ints& over : axes) {
+      cases.add(over_dtypes({kF32, DType::kFloat16}, kind,
+                            {{"axes", over}, {"keepdims", int64_t{1}}}, {{3, 4, 10}}));
+    }
+    cases.add(over_dtypes({DType::kInt32, DType::kInt64, DType::kUInt8}, kind,
+                          {{"axes", Ints{1}}, {"keepdims", int64_t{0}}}, {{3, 4, 10}}));
+  }
+  for (const OpKind kind : {OpKind::kArgMax, OpKind::kArgMin}) {
+    for (const int64_t last : {0, 1}) {
+      cases.numbers(kind, {{"axis", int64_t{1}}, {"keepdims", last}, {"select_last_index", last}},
+                    {{3, 8, 5}});
+    }
+  }
+}
+
+void add_windows(Cases& cases) {
+  for (const int64_t ceil : {0, 1}) {
+    Attributes::Map pool = {{"kernel_shape", Ints{3, 2}},
+                            {"strides", Ints{2, 2}},
+                            {"pads", Ints{1, 0, 1, 1}},
+                            {"dilations", Ints{1, 1}},
+                            {"ceil_mode", ceil}};
+    cases.floats(OpKind::kMaxPool, pool, {{2, 3, 10, 11}});
+    cases.add(over_dtypes({DType::kUInt8, DType::kInt8}, OpKind::kMaxPool, pool, {{1, 3, 9, 9}}));
+    cases.floats(OpKind::kAveragePool, pool, {{2, 3, 10, 11}});
+    pool["count_include_pad"] = int64_t{1};
+    cases.floats(OpKind::kAveragePool, pool, {{2, 3, 10, 11}});
+  }
+  Attributes::Map dilated = {{"kernel_shape", Ints{2}},
+                             {"strides", Ints{1}},
+                             {"pads", Ints{0, 0}},
+                             {"dilations", Ints{3}}};
+  cases.floats(OpKind::kMaxPool, dilated, {{1, 2, 12}});
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* coordinates : {"half_pixel", "asymmetric", "align_corners",
+                                    "pytorch_half_pixel", "half_pixel_symmetric"}) {
+      const Attributes::Map resize = {{"mode", std::string(mode)},
+                                      {"coordinate_transformation_mode", std::string(coordinates)},
+                                      {"nearest_mode", std::string("floor")},
+                                      {"scales", Floats{1, 1, 2, 0.5}},
+                                      {"sizes", Ints{1, 3, 10, 4}}};
+      cases.add(over_dtypes({kF32, DType::kFloat16}, OpKind::kResize, resize, {{1, 3, 5, 8}}));
+    }
+  }
+}
+
+void add_moves(Cases& cases) {
+  for (const char* to : {"f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64",
+                         "u64", "bool"}) {
+    cases.anything(OpKind::kCast, {{"to", std::string(to)}}, {{3, 40}});
+  }
+  cases.anything(OpKind::kConcat, {{"axis", int64_t{1}}}, {{2, 3, 4}, {2, 1, 4}, {2, 5, 4}});
+  cases.anything(OpKind::kConcat, {{"axis", int64_t{0}}}, {{2, 3}, {1, 3}});
+  cases.anything(OpKind::kExpand, {{"shape", Ints{2, 3, 4}}}, {{3, 1}});
+  cases.anything(OpKind::kReshape, {{"shape", Ints{4, 6}}}, {{2, 3, 4}});
+  cases.anything(OpKind::kSlice,
+                 {{"starts", Ints{1, 4, 0}}, {"steps", Ints{1, -2, 3}}, {"sizes", Ints{1, 3, 2}}},
+                 {{2, 5, 6}});
+  cases.anything(OpKind::kSplit, {{"axis", int64_t{1}}, {"split", Ints{1, 4, 2}}}, {{2, 7, 3}});
+  cases.anything(OpKind::kTile, {{"repeats", Ints{2, 1, 3}}}, {{2, 3, 2}});
+  cases.anything(OpKind::kTranspose, {{"perm", Ints{0, 2, 3, 1}}}, {{2, 3, 4, 5}});
+  cases.anything(OpKind::kTranspose, {{"perm", Ints{2, 0, 1}}}, {{2, 3, 4}});
+  for (const char* mode : {"constant", "reflect", "edge", "wrap"}) {
+    cases.anything(OpKind::kPad,
+                   {{"mode", std::string(mode)}, {"pads", Ints{0, 2, 1, 1}}, {"value", 3.0}},
+                   {{3, 4}});
+  }
+  for (const DType index : {DType::kInt32, DType::kInt64}) {
+    // Seeded integers are 0..15.
+    cases.add({{OpKind::kGather, {{"axis", int64_t{1}}}, {{kF32, {2, 16, 3}}, {index, {2, 2}}}},
+               {OpKind::kGather, {{"axis", int64_t{0}}}, {{DType::kUInt8, {16}}, {index, {5}}}}});
+  }
+}
+
+const Cases& all_cases() {
+  static const Cases cases = [] {
+    Cases made;
+    add_unary(made);
+    add_binary(made);
+    add_convolutions(made);
+    add_products(made);
+    add_normalisations(made);
+    add_windows(made);
+    add_moves(made);
+    return made;
+  }();
+  return cases;
+}
+
+HostTensor random_tensor(const TensorType& type, bool positive, uint64_t seed, uint32_t stream) {
+  HostTensor tensor{type, std::vector<std::byte>(type.bytes())};
+  fill_seeded(tensor.bytes, type.dtype, seed, stream, 0);
+  if (!positive) return tensor;
+  Floats values = to_doubles(type.dtype, tensor.bytes);
+  for (double& value : values) value = std::fabs(value) / 2 + 1;
+  tensor.bytes = to_bytes(type.dtype, values);
+  return tensor;
+}
+
+struct Tolerances {
+  double absolute = 0;
+  double relative = 0;
+};
+
+Tolerances tolerance_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+    case DType::kFloat64:
+      return {2e-5, 1e-4};
+    case DType::kFloat16:
+      return {2e-3, 1e-2};
+    case DType::kBFloat16:
+      return {2e-2, 3e-2};
+    default:
+      return {0, 0};
+  }
+}
+
+// The first element outside the tolerance, in words; empty if there is none.
+std::string difference(const TensorType& type, std::span<const std::byte> have,
+                       std::span<const std::byte> want) {
+  const Floats a = to_doubles(type.dtype, have);
+  const Floats b = to_doubles(type.dtype, want);
+  if (a.size() != b.size()) return "another number of elements";
+  const Tolerances allowed = tolerance_of(type.dtype);
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    if (a[i] == b[i]) continue;
+    if (std::fabs(a[i] - b[i]) <= allowed.absolute + allowed.relative * std::fabs(b[i])) continue;
+    return "element " + std::to_string(i) + ": " + std::to_string(a[i]) + ", reference " +
+           std::to_string(b[i]);
+  }
+  return "";
+}
+
+// A program of this op alone; input 0 is always fed, the others are fed or constants.
+ProgramBuilder program_of(const OpCase& one, const std::vector<HostTensor>& values,
+                          bool constants) {
+  ProgramBuilder builder;
+  std::vector<TensorId> ids;
+  for (size_t i = 0; i < values.size(); ++i) {
+    ids.push_back(constants && i > 0 ? builder.constant(values[i])
+                                     : builder.input("in" + std::to_string(i), values[i].type));
+  }
+  const auto outputs = builder.ops(one.kind, ids, one.attributes);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    builder.output(outputs[i], "out" + std::to_string(i));
+  }
+  return builder;
+}
+
+TEST_P(Conformance, EveryOpAgreesWithTheReference) {
+  uint64_t seed = 1000;
+  for (const OpCase& one : all_cases().all()) {
+    SCOPED_TRACE(name_of(one));
+    std::vector<HostTensor> values;
+    for (const TensorType& type : one.inputs) {
+      values.push_back(
+          random_tensor(type, one.positive, seed, static_cast<uint32_t>(values.size())));
+    }
+    ++seed;
+    std::vector<const HostTensor*> pointers;
+    for (const HostTensor& value : values) pointers.push_back(&value);
+    Op op;
+    op.kind = one.kind;
+    for (const auto& [name, value] : one.attributes) op.attributes.set(name, value);
+    const auto want = evaluate(op, pointers);
+    ASSERT_TRUE(want.ok()) << to_string(want.error());
+    for (const bool constants : {false, true}) {
+      const auto capture = record(program_of(one, values, constants));
+      for (size_t i = 0; i < capture->inputs().size(); ++i) {
+        stage(*capture, "in" + std::to_string(i), values[i].bytes);
+      }
+      run(*capture);
+      ASSERT_EQ(capture->outputs().size(), want->size());
+      for (size_t i = 0; i < want->size(); ++i) {
+        const HostTensor& expected = (*want)[i];
+        EXPECT_EQ(difference(expected.type, capture->output(i), expected.bytes), "")
+            << "output " << i << (constants ? ", constants" : ", all fed");
+      }
+    }
+  }
+}
+
+TEST(ConformanceCases, CoverEveryOp) {
+  std::set<OpKind> covered;
+  for (const OpCase& one : all_cases().all()) covered.insert(one.kind);
+  for (const OpKind kind : all_op_kinds()) {
+    if (kind == OpKind::kWarp) continue;  // frame_test.cpp
+    EXPECT_TRUE(covered.contains(kind)) << to_string(kind);
+  }
+}
+
+}  // namespace
+}  // namespace modeld::test
