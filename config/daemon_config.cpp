@@ -31,12 +31,4 @@ DaemonConfig default_config(DaemonKind kind) {
   return config;
 }
 
-std::filesystem::path resolve_ipc_dir(
-    const TransportSettings& transport,
-    const std::optional<std::filesystem::path>& user_runtime_dir) {
-  if (!transport.ipc_dir.empty()) return transport.ipc_dir;
-  if (user_runtime_dir && user_runtime_dir->is_absolute()) return *user_runtime_dir / "modeld";
-  return "/run/modeld";
-}
-
 }  // namespace modeld

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,7 +53,7 @@ struct CameraSettings {
 
 struct TransportSettings {
   TransportKind kind = TransportKind::kZmqIpc;
-  // Empty: see resolve_ipc_dir.
+  // Empty: where topics live when nothing is configured (ipc/transport/zmq_transport.h).
   std::filesystem::path ipc_dir;
   TopicNames names = TopicNames::kNew;
   bool operator==(const TransportSettings&) const = default;
@@ -104,11 +103,5 @@ struct DaemonConfig {
 
 // What a daemon does with an empty configuration file.
 DaemonConfig default_config(DaemonKind kind);
-
-// The folder of the message sockets: the configured one; else `modeld` in the user's run-time
-// folder where there is one (the caller reads the environment, this room does not); else
-// /run/modeld, which the system's units create.
-std::filesystem::path resolve_ipc_dir(const TransportSettings& transport,
-                                      const std::optional<std::filesystem::path>& user_runtime_dir);
 
 }  // namespace modeld

@@ -6,7 +6,7 @@ namespace modeld {
 
 std::string_view to_string(DropReason reason) {
   constexpr std::array<std::string_view, kDropReasonCount> kNames = {
-      "overrun", "unreadable", "unpaired", "sizeRefused", "notPublished", "shutdown"};
+      "overrun", "unreadable", "unpaired", "notPublished", "shutdown"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -17,8 +17,6 @@ HealthReason health_reason(DropReason reason) {
       return HealthReason::kOverrun;
     case DropReason::kUnpaired:
       return HealthReason::kUnpaired;
-    case DropReason::kSizeRefused:
-      return HealthReason::kInputInvalid;
     case DropReason::kNotPublished:
       return HealthReason::kInternal;
     case DropReason::kShutdown:
@@ -28,19 +26,10 @@ HealthReason health_reason(DropReason reason) {
 }
 
 std::string_view to_string(InvalidReason reason) {
-  constexpr std::array<std::string_view, kInvalidReasonCount> kNames = {"none",
-                                                                        "notCalibrated",
-                                                                        "unknownCamera",
-                                                                        "transform",
-                                                                        "inputVector",
-                                                                        "outputNotFinite",
-                                                                        "outputOutOfRange",
-                                                                        "outputConstant",
-                                                                        "indexOutOfRange",
-                                                                        "divisionByZero",
-                                                                        "deadline",
-                                                                        "deviceError",
-                                                                        "deviceLost"};
+  constexpr std::array<std::string_view, kInvalidReasonCount> kNames = {
+      "none",           "notCalibrated",   "unknownCamera",    "frameSize",      "transform",
+      "inputVector",    "outputNotFinite", "outputOutOfRange", "outputConstant", "indexOutOfRange",
+      "divisionByZero", "deadline",        "deviceError",      "deviceLost"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -51,6 +40,7 @@ HealthReason health_reason(InvalidReason reason) {
     case InvalidReason::kNotCalibrated:
       return HealthReason::kNotCalibrated;
     case InvalidReason::kUnknownCamera:
+    case InvalidReason::kFrameSize:
     case InvalidReason::kTransform:
     case InvalidReason::kInputVector:
       return HealthReason::kInputInvalid;

@@ -15,11 +15,10 @@ enum class DropReason : uint8_t {
   kOverrun,       // the camera overwrote it, or may have, while it was in use
   kUnreadable,    // the file behind the buffer was cut short
   kUnpaired,      // its partner of the other road camera never came
-  kSizeRefused,   // not a picture size the artifact was made for, or a layout that cannot be
   kNotPublished,  // the transport refused the message
   kShutdown,      // in hand when the daemon was told to stop
 };
-constexpr size_t kDropReasonCount = 6;
+constexpr size_t kDropReasonCount = 5;
 std::string_view to_string(DropReason reason);  // as published: "overrun", "unpaired", ...
 HealthReason health_reason(DropReason reason);
 
@@ -28,6 +27,7 @@ enum class InvalidReason : uint8_t {
   kNone,           // it was not: the message is valid
   kNotCalibrated,  // no calibration, or no camera state to look intrinsics up with, so far
   kUnknownCamera,  // device type and sensor are not in the camera table
+  kFrameSize,      // not the camera's picture size, or not one the artifact was made for
   kTransform,      // the calibration gives a matrix that must not reach a kernel
   kInputVector,    // another input is not finite or out of range
   kOutputNotFinite,
@@ -39,7 +39,7 @@ enum class InvalidReason : uint8_t {
   kDeviceError,
   kDeviceLost,
 };
-constexpr size_t kInvalidReasonCount = 13;
+constexpr size_t kInvalidReasonCount = 14;
 std::string_view to_string(InvalidReason reason);  // as published: "notCalibrated", ...
 HealthReason health_reason(InvalidReason reason);
 
@@ -49,6 +49,8 @@ struct FrameCounters {
   uint64_t published = 0;  // answered, valid or not
   uint64_t valid = 0;
   uint64_t missed = 0;  // frame ids the camera used and we never saw, after the first accepted one
+  uint64_t pairs_far_apart = 0;    // answered although the two pictures start more than 10 ms apart
+  uint64_t extra_passed_over = 0;  // frames of the wide camera no frame of the narrow one wanted
   std::array<uint64_t, kDropReasonCount> drops{};
   std::array<uint64_t, kInvalidReasonCount> invalids{};
 

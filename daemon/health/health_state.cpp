@@ -113,11 +113,12 @@ void HealthStateMachine::judge(Nanoseconds now) {
   if (!last_was_bad_) become(HealthState::kOk, HealthReason::kNone, now);
 }
 
-void HealthStateMachine::frame_answered(Nanoseconds working, Nanoseconds now) {
+void HealthStateMachine::frame_answered(Nanoseconds working, Nanoseconds now,
+                                        HealthReason concern) {
   const auto took = static_cast<double>(working);
-  average_working_ =
-      average_working_ == 0 ? took : average_working_ + (took - average_working_) / kAverageFrames;
-  note_frame(HealthReason::kNone, now);
+  // From zero: one slow frame at the start is no trend.
+  average_working_ += (took - average_working_) / kAverageFrames;
+  note_frame(concern, now);
   judge(now);
 }
 

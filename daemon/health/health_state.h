@@ -89,7 +89,9 @@ class HealthStateMachine {
   void self_test_passed(Nanoseconds now);  // then waits for frames
 
   // A frame was answered with valid messages; `working` is the time it took from being taken.
-  void frame_answered(Nanoseconds working, Nanoseconds now);
+  // `concern` says what was not as it should be all the same.
+  void frame_answered(Nanoseconds working, Nanoseconds now,
+                      HealthReason concern = HealthReason::kNone);
   // A frame was answered invalid, or thrown away, because of `reason`.
   void frame_failed(HealthReason reason, Nanoseconds now);
   // Something that holds for the whole run and keeps the state from being better than degraded

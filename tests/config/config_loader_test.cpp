@@ -220,14 +220,5 @@ TEST(ConfigLoader, MissingFileIsAConfigurationError) {
   EXPECT_NE(to_string(loaded.error()).find("/nonexistent/x.toml"), std::string::npos);
 }
 
-TEST(ResolveIpcDir, ConfiguredThenUserThenSystem) {
-  EXPECT_EQ(resolve_ipc_dir({}, std::nullopt), "/run/modeld");
-  EXPECT_EQ(resolve_ipc_dir({}, "/run/user/1000"), "/run/user/1000/modeld");
-  EXPECT_EQ(resolve_ipc_dir({}, "relative"), "/run/modeld");
-  TransportSettings set;
-  set.ipc_dir = "/q";
-  EXPECT_EQ(resolve_ipc_dir(set, "/run/user/1000"), "/q");
-}
-
 }  // namespace
 }  // namespace modeld

@@ -1,0 +1,32 @@
+// From a configuration to an engine that has proven itself.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "config/daemon_config.h"
+#include "daemon/engine/engine.h"
+#include "daemon/health/daemon_health.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/result.h"
+
+namespace modeld {
+
+struct OpenedEngine {
+  std::unique_ptr<Engine> engine;
+  ArtifactFacts artifact;
+  DeviceFacts device;
+};
+
+// Verifies the artifact (trust, role, device class) before the device is opened: a refusal costs no
+// device work. Errors: kRefused for the artifact, kInvalidArgument for keys and backend names, the
+// backend's own for the device.
+Result<OpenedEngine> open_engine(const DaemonConfig& config, ModelRole role);
+
+// The golden self-test on the capture that frames of the expected layout will use, which is then
+// recorded and warm. Fills `facts` and the engine's readiness whether it passes or not. `stop` is
+// asked between runs. kCheckFailed names the slice.
+Status prove_engine(Engine& engine, const DaemonConfig& config, const Clock& clock,
+                    const std::function<bool()>& stop, SelfTestFacts& facts);
+
+}  // namespace modeld

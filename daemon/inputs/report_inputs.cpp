@@ -1,0 +1,15 @@
+#include "daemon/inputs/report_inputs.h"
+
+namespace modeld {
+
+void report_inputs(std::span<const TopicInput> topics, Nanoseconds now,
+                   std::vector<InputFacts>& facts) {
+  facts.clear();
+  for (const TopicInput& input : topics) {
+    facts.push_back({input.topic, input.tracker.seen(), input.tracker.alive(now),
+                     input.tracker.valid(), input.tracker.rate_hz(),
+                     input.tracker.rejected_count()});
+  }
+}
+
+}  // namespace modeld

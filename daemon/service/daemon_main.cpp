@@ -1,0 +1,136 @@
+#include "daemon/service/daemon_main.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "config/config_loader.h"
+#include "daemon/service/stop_signal.h"
+#include "ipc/frames/vision_protocol.h"
+#include "runtime/artifact/contract.h"
+#include "runtime/base/exit_codes.h"
+#include "runtime/base/log.h"
+
+namespace modeld {
+namespace {
+
+struct CommandLine {
+  std::string config;
+  std::string artifact;
+  std::string trust;
+  std::string backend;
+  std::string ipc_dir;
+  std::string log_level;
+  std::optional<uint32_t> threads;
+  bool allow_unsigned = false;
+};
+
+std::string version_line(DaemonKind kind) {
+  return std::string(to_string(kind)) + " " + MODELD_VERSION + ", artifact format " +
+         std::to_string(kFormatVersion) + ", runtime ABI " + std::to_string(kRuntimeAbiVersion);
+}
+
+void declare(CLI::App& app, DaemonKind kind, CommandLine& line) {
+  const std::string name(to_string(kind));
+  app.set_version_flag("--version", version_line(kind));
+  app.add_option("--config", line.config, "Configuration file (TOML); without it, the defaults");
+  app.add_option("--artifact", line.artifact, "Overrides artifact.path");
+  app.add_option("--trust", line.trust, "Overrides artifact.trust");
+  app.add_flag("--allow-unsigned", line.allow_unsigned, "Sets artifact.allow_unsigned");
+  app.add_option("--backend", line.backend, "Overrides device.backend");
+  app.add_option("--threads", line.threads, "Overrides device.threads");
+  app.add_option("--ipc-dir", line.ipc_dir, "Overrides transport.ipc_dir");
+  app.add_option("--log-level", line.log_level, "Overrides log.level");
+  app.footer("Example:\n  " + name + " --config /etc/modeld/" + name +
+             ".toml --backend reference\n"
+             "Exit codes: 0 ok (also after SIGTERM), 1 check failed, 2 usage or configuration,\n"
+             "3 artifact refused, 4 device error, 5 deadline or stall, 130 interrupted.");
+}
+
+// Overrides go through the same checks as the file: they are written as one.
+std::string overrides_as_toml(const CommandLine& line) {
+  const auto quoted = [](const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+    return out + "\"";
+  };
+  const auto entry = [&](const char* key, const std::string& value) {
+    return value.empty() ? std::string() : std::string(key) + " = " + quoted(value) + "\n";
+  };
+  std::string text = "[artifact]\n" + entry("path", line.artifact) + entry("trust", line.trust);
+  if (line.allow_unsigned) text += "allow_unsigned = true\n";
+  text += "[device]\n" + entry("backend", line.backend);
+  if (line.threads) text += "threads = " + std::to_string(*line.threads) + "\n";
+  text += "[transport]\n" + entry("ipc_dir", line.ipc_dir);
+  text += "[log]\n" + entry("level", line.log_level);
+  return text;
+}
+
+Result<DaemonConfig> configure(DaemonKind kind, const CommandLine& line) {
+  DaemonConfig config = default_config(kind);
+  if (!line.config.empty()) {
+    MODELD_ASSIGN(config, load_config(line.config, kind));
+  }
+  const ConfigReport overrides = parse_config(overrides_as_toml(line), "command line", kind);
+  if (!overrides.problems.empty()) return Error(overrides.problems.front());
+  if (!line.artifact.empty()) config.artifact.path = overrides.config.artifact.path;
+  if (!line.trust.empty()) config.artifact.trust = overrides.config.artifact.trust;
+  if (line.allow_unsigned) config.artifact.allow_unsigned = true;
+  if (!line.backend.empty()) config.device.backend = overrides.config.device.backend;
+  if (line.threads) config.device.threads = overrides.config.device.threads;
+  if (!line.ipc_dir.empty()) config.transport.ipc_dir = overrides.config.transport.ipc_dir;
+  if (!line.log_level.empty()) config.log.level = overrides.config.log.level;
+  return config;
+}
+
+int fail(DaemonKind kind, const Error& error) {
+  std::fprintf(stderr, "%s: %s\n", std::string(to_string(kind)).c_str(), to_string(error).c_str());
+  return exit_code(error.code);
+}
+
+int run(int argc, char** argv, DaemonKind kind, const MakeService& make) {
+  CLI::App app("Runs the " +
+                   std::string(kind == DaemonKind::kModeld ? "road" : "driver-monitoring") +
+                   " model on camera frames and publishes what it says.",
+               std::string(to_string(kind)));
+  CommandLine line;
+  declare(app, kind, line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& answer) {  // help and version come this way too
+    return app.exit(answer) == 0 ? kExitOk : kExitUsage;
+  }
+  const auto config = configure(kind, line);
+  if (!config.ok()) return fail(kind, config.error());
+  if (const Status logging = set_up_log(to_string(kind), config->log.level); !logging.ok()) {
+    return fail(kind, logging.error());
+  }
+  const auto stop = StopSignal::install();
+  if (!stop.ok()) return fail(kind, stop.error());
+
+  const StopSignal& signal = **stop;
+  const ServiceEnvironment environment{Clock::real(), [&signal] { return signal.requested(); },
+                                       ipc::openpilot_prefix(), MODELD_VERSION};
+  const Status ended = make(*config, environment)->run();
+  if (ended.ok()) return kExitOk;
+  if (ended.error().code == ErrorCode::kInterrupted) return signal.exit_code();
+  return exit_code(ended.error().code);
+}
+
+}  // namespace
+
+int daemon_main(int argc, char** argv, DaemonKind kind, const MakeService& make) {
+  try {
+    return run(argc, argv, kind, make);
+  } catch (const std::exception& failure) {
+    return fail(kind, Error(ErrorCode::kInternal, failure.what()));
+  }
+}
+
+}  // namespace modeld

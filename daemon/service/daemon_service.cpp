@@ -1,0 +1,199 @@
+#include "daemon/service/daemon_service.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/engine/open_engine.h"
+#include "ipc/transport/zmq_transport.h"
+
+namespace modeld {
+namespace {
+
+constexpr Nanoseconds kPoll = 100 * kMillisecond;
+
+HealthLimits limits_of(const DaemonConfig& config) {
+  HealthLimits limits;
+  limits.frame_budget = config.deadlines.frame_budget;
+  return limits;
+}
+
+HealthReason reason_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kRefused:
+    case ErrorCode::kCorrupt:
+      return HealthReason::kArtifactRefused;
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kPermission:
+      return HealthReason::kConfiguration;
+    case ErrorCode::kCheckFailed:
+      return HealthReason::kSelfTestFailed;
+    case ErrorCode::kDeviceLost:
+      return HealthReason::kDeviceLost;
+    case ErrorCode::kDevice:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kExhausted:
+      return HealthReason::kDeviceError;
+    case ErrorCode::kDeadline:
+      return HealthReason::kWaitingForDevice;
+    case ErrorCode::kInterrupted:
+      return HealthReason::kShuttingDown;
+    case ErrorCode::kIo:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return HealthReason::kInternal;
+}
+
+}  // namespace
+
+DaemonService::DaemonService(const DaemonConfig& config, const ServiceEnvironment& environment,
+                             ModelRole role, ipc::Role ipc_role, std::string_view health_topic)
+    : config_(config),
+      environment_(environment),
+      role_(role),
+      ipc_role_(ipc_role),
+      health_topic_(health_topic),
+      notifier_(environment.clock),
+      health_(std::string(to_string(config.kind)), environment.version, limits_of(config),
+              environment.clock) {}
+
+DaemonService::~DaemonService() = default;
+
+ipc::NameSet DaemonService::names() const {
+  return config_.transport.names == TopicNames::kNew ? ipc::NameSet::kNew : ipc::NameSet::kOld;
+}
+
+LoopEnvironment DaemonService::loop_environment() {
+  return {environment_.clock, *transport_, *engine_, health_};
+}
+
+void DaemonService::step(std::string_view what) {
+  health_.start_up_step = what;
+  if (!what.empty()) {
+    notifier_.status(what);
+    spdlog::info("step=\"{}\"", what);
+  }
+  publish_health();
+}
+
+void DaemonService::publish_health() {
+  if (!publisher_) return;
+  const Status sent = publisher_->publish(health_);
+  if (!sent.ok()) spdlog::warn("health message not sent: {}", to_string(sent.error()));
+}
+
+// State changes go to the journal and to the service manager, not every frame.
+void DaemonService::note_state() {
+  if (health_.state.changes() == noted_changes_) return;
+  noted_changes_ = health_.state.changes();
+  const auto state = to_string(health_.state.state());
+  const auto reason = to_string(health_.state.reason());
+  spdlog::info("state={} reason={} received={} published={} valid={}", state, reason,
+               health_.frames.received, health_.frames.published, health_.frames.valid);
+  notifier_.status(std::string(state) + " (" + std::string(reason) + ")");
+}
+
+Status DaemonService::open_transport() {
+  ipc::ZmqOptions options;
+  options.kind = config_.transport.kind == TransportKind::kZmqIpc ? ipc::ZmqOptions::Kind::kIpc
+                                                                  : ipc::ZmqOptions::Kind::kTcp;
+  options.ipc_dir =
+      config_.transport.ipc_dir.empty() ? ipc::default_ipc_dir() : config_.transport.ipc_dir;
+  options.role = ipc_role_;
+  MODELD_ASSIGN(transport_, ipc::ZmqTransport::create(environment_.clock, std::move(options)));
+  MODELD_ASSIGN(auto topic, transport_->publisher(health_topic_));
+  publisher_ = std::make_unique<HealthPublisher>(std::move(topic), environment_.clock,
+                                                 config_.health.rate_hz);
+  return {};
+}
+
+Status DaemonService::open_engine_and_prove() {
+  step("opening the artifact");
+  MODELD_ASSIGN(OpenedEngine opened, open_engine(config_, role_));
+  engine_ = std::move(opened.engine);
+  health_.artifact = std::move(opened.artifact);
+  health_.device = std::move(opened.device);
+  health_.readiness = engine_->readiness();
+  if (!health_.artifact.is_signed) {
+    health_.state.set_standing(HealthReason::kArtifactUnsigned, environment_.clock.monotonic());
+  }
+  spdlog::info("artifact=\"{}\" digest={} signed={} backend={} device=\"{}\"",
+               health_.artifact.name, health_.artifact.digest, health_.artifact.is_signed,
+               health_.device.backend, health_.device.name);
+  health_.state.begin_self_test(environment_.clock.monotonic());
+  step("recording and self-test");
+  const Status proven = prove_engine(*engine_, config_, environment_.clock,
+                                     environment_.stop_requested, health_.self_test);
+  health_.readiness = engine_->readiness();
+  MODELD_TRY(proven);
+  spdlog::info("self-test passed in {:.0f} ms, worst error {:.3f} of what is allowed",
+               health_.self_test.duration_ms, health_.self_test.worst_error);
+  health_.state.self_test_passed(environment_.clock.monotonic());
+  return {};
+}
+
+Status DaemonService::wait_for(std::string_view what,
+                               const std::function<Result<Answer>()>& ready) {
+  step(what);
+  while (!environment_.stop_requested()) {
+    MODELD_ASSIGN(const Answer answer, ready());
+    if (answer.ready) return {};
+    health_.state.no_frame(answer.why, environment_.clock.monotonic());
+    note_state();
+    if (publisher_->due(health_)) publish_health();
+    notifier_.progress();
+    MODELD_TRY(transport_->wait({}, Deadline::after(environment_.clock, kPoll)));
+  }
+  return Error(ErrorCode::kInterrupted, "asked to stop").in(what);
+}
+
+Status DaemonService::answer_frames(FrameLoop& loop) {
+  step("");
+  while (!environment_.stop_requested()) {
+    const Status went = loop.run_once(Deadline::after(environment_.clock, kPoll));
+    note_state();
+    if (publisher_->due(health_)) {
+      loop.refresh_health();
+      publish_health();
+    }
+    if (!went.ok()) return went;
+    // A device that hangs must not be fed on: the service manager ends what this process cannot.
+    if (health_.state.state() != HealthState::kStalled) notifier_.progress();
+  }
+  loop.stop();
+  loop.refresh_health();
+  return Error(ErrorCode::kInterrupted, "asked to stop");
+}
+
+Status DaemonService::serve() {
+  MODELD_TRY(open_transport());
+  MODELD_TRY(open_engine_and_prove());
+  if (environment_.stop_requested()) return Error(ErrorCode::kInterrupted, "asked to stop");
+  notifier_.ready();
+  MODELD_ASSIGN(const auto loop, make_loop());
+  return answer_frames(*loop);
+}
+
+void DaemonService::end_with(const Error& error) {
+  health_.state.fault(reason_of(error), to_string(error), environment_.clock.monotonic());
+  notifier_.stopping();
+  if (error.code == ErrorCode::kInterrupted) {
+    spdlog::info("stopping: received={} published={} valid={}", health_.frames.received,
+                 health_.frames.published, health_.frames.valid);
+  } else {
+    spdlog::error("{}", to_string(error));
+    notifier_.status(to_string(error));
+  }
+  publish_health();
+}
+
+Status DaemonService::run() {
+  Status ended = serve();
+  if (!ended.ok()) end_with(ended.error());
+  return ended;
+}
+
+}  // namespace modeld

@@ -1,0 +1,543 @@
+// The road model's loop against the faults people reported (field-faults list), named after them.
+#include "daemon/driving/driving_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ipc/schema/read_message.h"
+#include "tests/daemon/support/driving_bench.h"
+#include "tests/daemon/support/model_contracts.h"
+
+namespace modeld::test {
+namespace {
+
+size_t count_valid(const std::vector<Heard>& heard) {
+  return static_cast<size_t>(
+      std::count_if(heard.begin(), heard.end(), [](const Heard& one) { return one.valid; }));
+}
+
+// Every accepted frame is answered or counted.
+void expect_nothing_silent(const DaemonHealth& health) {
+  EXPECT_EQ(health.frames.received, health.frames.published + health.frames.dropped_total());
+}
+
+TEST(DrivingLoop, AnswersEachPairWithThreeMessagesInOrder) {
+  DrivingBench bench;
+  for (uint32_t id = 1; id <= 5; ++id) ASSERT_TRUE(bench.frame(id).ok());
+  const auto model = bench.model_v2();
+  const auto data = bench.driving_model_data();
+  const auto odometry = bench.camera_odometry();
+  ASSERT_EQ(model.size(), 5u) << bench.loop->detail();
+  ASSERT_EQ(data.size(), 5u);
+  ASSERT_EQ(odometry.size(), 5u);
+  for (uint32_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(model[i].kind, "modelV2");
+    EXPECT_EQ(data[i].kind, "drivingModelData");
+    EXPECT_EQ(odometry[i].kind, "cameraOdometry");
+    EXPECT_TRUE(model[i].valid && data[i].valid && odometry[i].valid) << i;
+    EXPECT_TRUE(model[i].finite);
+    EXPECT_EQ(model[i].frame_id, i + 1);
+    EXPECT_EQ(model[i].frame_id_extra, i + 1);
+    EXPECT_EQ(model[i].plan_x.size(), 33u);
+    EXPECT_EQ(data[i].frame_id, i + 1);
+    EXPECT_EQ(odometry[i].frame_id, i + 1);
+  }
+  EXPECT_EQ(bench.health.state.state(), HealthState::kOk);
+  EXPECT_EQ(bench.script.commits, 5u);
+  expect_nothing_silent(bench.health);
+}
+
+TEST(DrivingLoop, OneCameraFeedsBothImages) {
+  BenchOptions options;
+  options.wide = false;
+  DrivingBench bench(options);
+  ASSERT_TRUE(bench.frame(1).ok());
+  const auto model = bench.model_v2();
+  ASSERT_EQ(model.size(), 1u);
+  EXPECT_TRUE(model[0].valid) << bench.loop->detail();
+  EXPECT_EQ(model[0].frame_id_extra, 1u);
+}
+
+TEST(DrivingLoop, PhasesAreMeasuredApart) {
+  DrivingBench bench;
+  bench.script.takes = 30 * kMillisecond;
+  for (uint32_t id = 1; id <= 20; ++id) ASSERT_TRUE(bench.frame(id).ok());
+  const PhaseStatistics& phases = bench.health.phases;
+  EXPECT_EQ(phases.histogram(FramePhase::kModel).count(), 20u);
+  EXPECT_EQ(phases.histogram(FramePhase::kModel).max(), 30 * kMillisecond);
+  EXPECT_EQ(phases.histogram(FramePhase::kTotal).max(), 30 * kMillisecond);
+  // Exposure ended 15 ms before the clock's now: 20 ms before it began, 5 ms long.
+  EXPECT_EQ(phases.histogram(FramePhase::kCameraToReceive).max(), 15 * kMillisecond);
+  EXPECT_EQ(phases.deadline_misses(), 0u);
+  bench.script.takes = 70 * kMillisecond;
+  ASSERT_TRUE(bench.frame(21).ok());
+  EXPECT_EQ(phases.deadline_misses(), 1u);
+}
+
+TEST(FieldFault1, OneLostFrameMakesOneOdometryMessageInvalid) {
+  DrivingBench lossy;
+  DrivingBench whole;
+  std::vector<Heard> lossy_model;
+  std::vector<Heard> whole_model;
+  std::vector<Heard> odometry;
+  uint32_t id_of_whole = 0;
+  for (uint32_t id = 0; id < 100; ++id) {
+    if (id == 50) {
+      lossy.tick();
+      continue;
+    }
+    // The other run sees the same pictures under ids without a gap.
+    ASSERT_TRUE(lossy.frame(id, id).ok());
+    ASSERT_TRUE(whole.frame(id_of_whole++, id).ok());
+    for (auto& heard : lossy.model_v2()) lossy_model.push_back(heard);
+    for (auto& heard : whole.model_v2()) whole_model.push_back(heard);
+    for (auto& heard : lossy.camera_odometry()) odometry.push_back(heard);
+  }
+  ASSERT_EQ(lossy_model.size(), 99u);
+  ASSERT_EQ(odometry.size(), 99u);
+  EXPECT_EQ(count_valid(lossy_model), 99u);
+  for (const Heard& heard : odometry)
+    EXPECT_EQ(heard.valid, heard.frame_id != 51) << heard.frame_id;
+  EXPECT_EQ(lossy.health.frames.missed, 1u);
+  ASSERT_EQ(whole_model.size(), 99u);
+  for (size_t i = 59; i < 99; ++i) EXPECT_EQ(lossy_model[i].plan_x, whole_model[i].plan_x) << i;
+  EXPECT_GT(lossy_model.back().drop_perc, 0);
+  expect_nothing_silent(lossy.health);
+}
+
+TEST(FieldFault3, PairsByTimeAndNotById) {
+  DrivingBench bench;
+  for (uint32_t id = 1; id <= 10; ++id) {
+    bench.tick();
+    bench.send_narrow(id, id);
+    bench.send_wide(id + 1, id);  // ids shifted by one, times equal
+    ASSERT_TRUE(bench.run_once().ok());
+  }
+  const auto model = bench.model_v2();
+  ASSERT_EQ(model.size(), 10u);
+  EXPECT_EQ(count_valid(model), 10u);
+  for (const Heard& heard : model) EXPECT_EQ(heard.frame_id_extra, heard.frame_id + 1);
+  EXPECT_EQ(bench.health.frames.pairs_far_apart, 0u);
+}
+
+TEST(FieldFault3, SkewOfTwelveMillisecondsIsFlagged) {
+  DrivingBench bench;
+  for (uint32_t id = 1; id <= 10; ++id) {
+    bench.tick();
+    bench.send_narrow(id, id);
+    bench.send_wide(id, id, 12 * kMillisecond);
+    ASSERT_TRUE(bench.run_once().ok());
+  }
+  EXPECT_EQ(bench.model_v2().size(), 10u);
+  EXPECT_EQ(bench.health.frames.pairs_far_apart, 10u);
+  EXPECT_EQ(bench.health.state.state(), HealthState::kDegraded);
+  EXPECT_EQ(bench.health.state.reason(), HealthReason::kUnpaired);
+}
+
+TEST(FieldFault3, WideStreamStallsAndReturns) {
+  DrivingBench bench;
+  for (uint32_t id = 1; id <= 5; ++id) ASSERT_TRUE(bench.frame(id).ok());
+  for (uint32_t id = 6; id <= 9; ++id) {  // 200 ms without wide frames
+    bench.tick();
+    bench.send_narrow(id, id);
+    ASSERT_TRUE(bench.loop->run_once(Deadline::after(bench.clock, 0)).ok());
+  }
+  EXPECT_EQ(bench.model_v2().size(), 5u);
+  for (uint32_t id = 10; id <= 14; ++id) {
+    ASSERT_TRUE(bench.frame(id).ok());
+  }
+  const auto model = bench.model_v2();
+  ASSERT_GE(model.size(), 4u);
+  // No wide frame from before the stall is used again, and from the second answer on the pair is
+  // the same moment.
+  for (const Heard& heard : model) EXPECT_GE(heard.frame_id_extra, 10u);
+  for (size_t i = 1; i < model.size(); ++i) EXPECT_EQ(model[i].frame_id, model[i].frame_id_extra);
+}
+
+TEST(FieldFault4, FrameOverwrittenDuringTheCopyIsDiscarded) {
+  BenchOptions options;
+  options.buffers = 4;
+  DrivingBench bench(options);
+  ASSERT_TRUE(bench.frame(1).ok());
+  EXPECT_EQ(bench.model_v2().size(), 1u);
+  // The camera laps the reader before it looks: frames 2 to 5 come, 2 is used last.
+  bench.send_pair(2, 2);
+  auto stream_frame = bench.narrow->stream(false);
+  ASSERT_TRUE(bench.loop->run_once(Deadline::after(bench.clock, 0)).ok());
+  EXPECT_EQ(bench.model_v2().size(), 1u);
+
+  // Now it writes into the buffer while the device reads it.
+  options.mode = FrameInput::kZeroCopy;
+  DrivingBench borrowed(options);
+  ASSERT_TRUE(borrowed.frame(1).ok());
+  EXPECT_EQ(borrowed.model_v2().size(), 1u);
+  borrowed.script.during_replay = [&] {
+    for (uint32_t id = 3; id <= 6; ++id) borrowed.send_narrow(id, id);
+  };
+  ASSERT_TRUE(borrowed.frame(2).ok());
+  borrowed.script.during_replay = nullptr;
+  EXPECT_EQ(borrowed.model_v2().size(), 0u);
+  EXPECT_EQ(borrowed.health.frames.dropped(DropReason::kOverrun), 1u);
+  EXPECT_EQ(borrowed.script.commits, 1u);
+  EXPECT_EQ(borrowed.health.streams[0].torn, 1u);
+  expect_nothing_silent(borrowed.health);
+}
+
+TEST(FieldFault4, PixelsWithoutAnIdAreCaughtByTheDistance) {
+  BenchOptions options;
+  options.buffers = 4;
+  options.mode = FrameInput::kZeroCopy;
+  DrivingBench bench(options);
+  ASSERT_TRUE(bench.frame(1).ok());
+  bench.script.during_replay = [&] {
+    // Frames 3 to 5 are complete, the one that goes over frame 2 has begun: its id is still 2.
+    for (uint32_t id = 3; id <= 5; ++id) bench.send_narrow(id, id);
+    bench.narrow->start_overwriting(99);
+  };
+  ASSERT_TRUE(bench.frame(2).ok());
+  bench.script.during_replay = nullptr;
+  EXPECT_EQ(bench.model_v2().size(), 1u);
+  EXPECT_EQ(bench.health.frames.dropped(DropReason::kOverrun), 1u);
+}
+
+TEST(FieldFault4, ShortenedFileIsNotTouched) {
+  DrivingBench bench;
+  ASSERT_TRUE(bench.frame(1).ok());
+  bench.narrow->truncate();
+  ASSERT_TRUE(bench.frame(2).ok());
+  EXPECT_EQ(bench.model_v2().size(), 1u);
+  EXPECT_EQ(bench.health.frames.dropped(DropReason::kUnreadable), 1u);
+  EXPECT_EQ(bench.script.replays, 1u);
+}
+
+TEST(FieldFault6, ServerRestartDropsItsImports) {
+  BenchOptions options;
+  options.mode = FrameInput::kZeroCopy;
+  DrivingBench bench(options);
+  for (uint32_t id = 100; id < 120; ++id) ASSERT_TRUE(bench.frame(id).ok());
+  // Two cameras, eight buffers each: one import per buffer, not per frame.
+  EXPECT_EQ(bench.script.imports, 16u);
+  bench.narrow->restart();
+  bench.wide->restart();
+  for (uint32_t id = 0; id < 10; ++id) ASSERT_TRUE(bench.frame(id).ok());
+  EXPECT_EQ(bench.script.imports, 32u);
+  const auto model = bench.model_v2();
+  EXPECT_EQ(model.size(), 30u);
+  EXPECT_EQ(count_valid(model), 30u);
+  EXPECT_EQ(bench.health.frames.missed, 0u);
+}
+
+TEST(FieldFault7, ServerThatNeverSendsIsWaitedForWithoutHanging) {
+  DrivingBench bench;
+  const Nanoseconds begin = bench.clock.monotonic();
+  for (int i = 0; i < 5; ++i) {
+    const Nanoseconds before = bench.clock.monotonic();
+    ASSERT_TRUE(bench.run_once().ok());
+    EXPECT_LE(bench.clock.monotonic() - before, 100 * kMillisecond);
+  }
+  EXPECT_LE(bench.clock.monotonic() - begin, kSecond);
+  EXPECT_EQ(bench.health.state.state(), HealthState::kWaitingForFrames);
+  EXPECT_EQ(bench.health.state.reason(), HealthReason::kNoFrames);
+  bench.narrow->set_connected(false);
+  ASSERT_TRUE(bench.run_once().ok());
+  EXPECT_EQ(bench.health.state.reason(), HealthReason::kNoCameraServer);
+}
+
+TEST(FieldFault9, PaddedLayoutIsUsedAndOnlyRowsInUseAreCopied) {
+  BenchOptions options;
+  options.stride = 1536;  // chroma not at stride times height, last chroma row short
+  DrivingBench bench(options);
+  ASSERT_TRUE(bench.frame(1).ok());
+  EXPECT_EQ(count_valid(bench.model_v2()), 1u) << bench.loop->detail();
+  // Field fault 14: luma rows and chroma rows, nothing of the gap between them, of both frames.
+  const uint64_t rows = 1536u * 760u + 1536u * 379u + 1344u;
+  EXPECT_EQ(bench.loop->runner().copied_bytes(), 2 * rows);
+}
+
+TEST(FieldFault9, AnotherPictureSizeIsAnsweredInvalidNamingBoth) {
+  DrivingBench bench;
+  FakeCamera small(*Nv12Layout::openpilot(640, 480), 4, bench.clock);
+  driving::LoopSettings settings;
+  settings.streams = RoadStreams::kNarrowOnly;
+  Engine engine(model_of(driving_contract()),
+                std::make_unique<DigestDevice>(driving_contract(), bench.script, bench.clock), {});
+  ipc::MemoryTransport transport(bench.clock);
+  auto loop = driving::DrivingLoop::create({bench.clock, bench.transport, engine, bench.health},
+                                           settings, small.stream(true), nullptr);
+  // One transport has one publisher per topic: the first loop makes room.
+  bench.loop.reset();
+  if (!loop.ok()) {
+    loop = driving::DrivingLoop::create({bench.clock, bench.transport, engine, bench.health},
+                                        settings, small.stream(true), nullptr);
+  }
+  ASSERT_TRUE(loop.ok()) << to_string(loop.error());
+  bench.send_states();
+  bench.send_calibration();
+  small.send(1, static_cast<uint64_t>(bench.clock.boottime()), 1);
+  ASSERT_TRUE((*loop)->run_once(Deadline::after(bench.clock, kSecond)).ok());
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kFrameSize), 1u);
+  EXPECT_NE((*loop)->detail().find("640x480"), std::string::npos) << (*loop)->detail();
+  EXPECT_NE((*loop)->detail().find("1344x760"), std::string::npos) << (*loop)->detail();
+  EXPECT_EQ(bench.script.replays, 0u);
+}
+
+TEST(FieldFault12, FramesBeforeTheFirstAcceptedOneAreNotDrops) {
+  DrivingBench bench;
+  for (uint32_t id = 5000; id < 5020; ++id) ASSERT_TRUE(bench.frame(id).ok());
+  EXPECT_EQ(bench.health.frames.missed, 0u);
+  EXPECT_EQ(bench.health.frames.dropped_total(), 0u);
+  for (const Heard& heard : bench.model_v2()) EXPECT_EQ(heard.drop_perc, 0) << heard.frame_id;
+}
+
+TEST(FieldFault13, ValidityChangesOnceAndInvalidMessagesAreEmpty) {
+  BenchOptions options;
+  options.calibrate = false;
+  DrivingBench bench(options);
+  std::vector<Heard> model;
+  for (uint32_t id = 1; id <= 50; ++id) {
+    if (id == 10) bench.send_states();
+    if (id == 20) bench.send_calibration();
+    ASSERT_TRUE(bench.frame(id).ok());
+    for (auto& heard : bench.model_v2()) model.push_back(heard);
+  }
+  ASSERT_EQ(model.size(), 50u);
+  for (const Heard& heard : model) {
+    EXPECT_EQ(heard.valid, heard.frame_id >= 20) << heard.frame_id;
+    // No all-zero body is marked valid, and an invalid one cannot be taken for a prediction.
+    EXPECT_EQ(heard.plan_x.empty(), !heard.valid);
+    if (heard.valid) {
+      EXPECT_TRUE(
+          std::any_of(heard.plan_x.begin(), heard.plan_x.end(), [](float x) { return x != 0; }));
+    }
+  }
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kNotCalibrated), 19u);
+  // Nothing reached the device before there was a matrix.
+  EXPECT_EQ(bench.script.replays, 31u);
+}
+
+TEST(DrivingLoop, InvalidMatrixNeverReachesTheDevice) {
+  DrivingBench bench;
+  ASSERT_TRUE(bench.frame(1).ok());
+  bench.send_calibration(std::numeric_limits<float>::quiet_NaN(), 0, 0);
+  ASSERT_TRUE(bench.frame(2).ok());
+  ASSERT_TRUE(bench.frame(3).ok());
+  EXPECT_EQ(bench.script.replays, 1u);
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kTransform), 2u);
+  bench.send_calibration();
+  ASSERT_TRUE(bench.frame(4).ok());
+  const auto model = bench.model_v2();
+  ASSERT_EQ(model.size(), 4u);
+  EXPECT_TRUE(model[0].valid);
+  EXPECT_FALSE(model[1].valid);
+  EXPECT_FALSE(model[2].valid);
+  EXPECT_TRUE(model[3].valid);
+}
+
+TEST(DrivingLoop, SpeedThatIsNotANumberMakesTheFrameInvalid) {
+  DrivingBench bench;
+  bench.send_car_state(std::numeric_limits<float>::quiet_NaN());
+  ASSERT_TRUE(bench.frame(1).ok());
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kInputVector), 1u);
+  bench.send_car_state(10);
+  ASSERT_TRUE(bench.frame(2).ok());
+  EXPECT_EQ(bench.health.frames.valid, 1u);
+}
+
+// One NaN in each slice in turn.
+TEST(FieldFault27, NanInAnySliceIsNeverPublishedAndNeverRemembered) {
+  const Contract contract = driving_contract();
+  DrivingBench bench;
+  DrivingBench clean;
+  uint32_t id = 1;
+  for (const OutputSlice& slice : contract.outputs[0].slices) {
+    ASSERT_TRUE(bench.frame(id, id).ok());
+    ASSERT_TRUE(clean.frame(id, id).ok());
+    ++id;
+    bench.script.spoil = [&](std::span<float> values) {
+      values[static_cast<size_t>(slice.stop - 1)] = std::numeric_limits<float>::quiet_NaN();
+    };
+    ASSERT_TRUE(bench.frame(id, 500).ok());
+    bench.script.spoil = nullptr;
+    EXPECT_NE(bench.loop->detail().find(slice.name), std::string::npos) << bench.loop->detail();
+    clean.tick();
+    ++id;
+  }
+  const size_t slices = contract.outputs[0].slices.size();
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kOutputNotFinite), slices);
+  EXPECT_EQ(bench.script.commits, slices);
+  const auto spoiled = bench.model_v2();
+  const auto reference = clean.model_v2();
+  ASSERT_EQ(spoiled.size(), 2 * slices);
+  ASSERT_EQ(reference.size(), slices);
+  for (size_t i = 0; i < slices; ++i) {
+    EXPECT_TRUE(spoiled[2 * i].valid);
+    EXPECT_FALSE(spoiled[2 * i + 1].valid);
+    EXPECT_TRUE(spoiled[2 * i + 1].plan_x.empty());
+    // The next clean frame is what it would have been had the spoiled one never existed.
+    EXPECT_EQ(spoiled[2 * i].plan_x, reference[i].plan_x) << i;
+  }
+}
+
+TEST(FieldFault25, ConstantSliceIsNotPublished) {
+  DrivingBench bench;
+  bench.script.spoil = [](std::span<float> values) {
+    std::fill(values.begin() + 917, values.begin() + 1907, 0.0f);  // plan
+  };
+  ASSERT_TRUE(bench.frame(1).ok());
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kOutputConstant), 1u);
+  EXPECT_NE(bench.loop->detail().find("plan"), std::string::npos);
+  EXPECT_EQ(bench.script.commits, 0u);
+}
+
+TEST(DrivingLoop, IndexOutOfRangeIsNotPublished) {
+  DrivingBench bench;
+  bench.script.index_out_of_range = 3;
+  ASSERT_TRUE(bench.frame(1).ok());
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kIndexOutOfRange), 1u);
+}
+
+TEST(FieldFault21, InferenceThatNeverEndsIsSeenAndTheLoopGivesUp) {
+  DrivingBench bench;
+  for (uint32_t id = 1; id <= 3; ++id) ASSERT_TRUE(bench.frame(id).ok());
+  EXPECT_EQ(bench.model_v2().size(), 3u);
+  bench.script.blocks = true;
+  const Nanoseconds before = bench.clock.monotonic();
+  ASSERT_TRUE(bench.frame(4).ok());
+  EXPECT_LE(bench.clock.monotonic() - before, 200 * kMillisecond);
+  auto model = bench.model_v2();
+  ASSERT_EQ(model.size(), 1u);
+  EXPECT_FALSE(model[0].valid);
+  EXPECT_EQ(bench.health.state.state(), HealthState::kStalled);
+  EXPECT_EQ(bench.health.state.reason(), HealthReason::kDeadlineMissed);
+  // Frames go on being answered, invalid, until the loop gives the device up.
+  uint32_t id = 5;
+  Status status;
+  while (status.ok() && id < 100) status = bench.frame(id++);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kDeadline);
+  EXPECT_LE(bench.clock.monotonic() - before, 3 * kSecond);
+  EXPECT_EQ(count_valid(bench.model_v2()), 0u);
+  EXPECT_EQ(bench.script.replays, 4u);
+  expect_nothing_silent(bench.health);
+}
+
+TEST(FieldFault21, DeviceThatAnswersLateIsUsedAgainWithoutItsLateAnswer) {
+  DrivingBench bench;
+  ASSERT_TRUE(bench.frame(1).ok());
+  bench.script.blocks = true;
+  ASSERT_TRUE(bench.frame(2).ok());
+  bench.script.blocks = false;
+  ASSERT_TRUE(bench.frame(3).ok());
+  const auto model = bench.model_v2();
+  ASSERT_EQ(model.size(), 3u);
+  EXPECT_TRUE(model[0].valid);
+  EXPECT_FALSE(model[1].valid);
+  EXPECT_TRUE(model[2].valid);
+  EXPECT_EQ(bench.script.commits, 2u);
+  EXPECT_EQ(bench.health.state.state(), HealthState::kOk);
+}
+
+TEST(FieldFault20, LostDeviceIsAnsweredInvalidAndEndsTheLoop) {
+  for (const bool at_replay : {true, false}) {
+    DrivingBench bench;
+    ASSERT_TRUE(bench.frame(1).ok());
+    (at_replay ? bench.script.fails_at_replay : bench.script.fails_at_wait) =
+        ErrorCode::kDeviceLost;
+    const Status status = bench.frame(2);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kDeviceLost);
+    const auto model = bench.model_v2();
+    ASSERT_EQ(model.size(), 2u);
+    EXPECT_FALSE(model[1].valid);
+    EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kDeviceLost), 1u);
+  }
+}
+
+TEST(DrivingLoop, DeviceErrorIsAnsweredInvalidAndTheNextFrameTriesAgain) {
+  DrivingBench bench;
+  bench.script.fails_at_wait = ErrorCode::kDevice;
+  ASSERT_TRUE(bench.frame(1).ok());
+  bench.script.fails_at_wait.reset();
+  ASSERT_TRUE(bench.frame(2).ok());
+  bench.script.fails_at_commit = ErrorCode::kDevice;
+  ASSERT_TRUE(bench.frame(3).ok());
+  const auto model = bench.model_v2();
+  ASSERT_EQ(model.size(), 3u);
+  EXPECT_FALSE(model[0].valid);
+  EXPECT_TRUE(model[1].valid);
+  EXPECT_FALSE(model[2].valid);
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kDeviceError), 2u);
+}
+
+TEST(DrivingLoop, MainFrameWithoutPartnerIsCountedWhenItIsReplaced) {
+  DrivingBench bench;
+  ASSERT_TRUE(bench.frame(1).ok());
+  bench.tick();
+  bench.send_narrow(2, 2);
+  ASSERT_TRUE(bench.run_once().ok());  // waits for the wide frame in vain
+  EXPECT_EQ(bench.health.frames.published, 1u);
+  bench.narrow->restart();  // another server: the frame in hand has no partner any more
+  ASSERT_TRUE(bench.frame(3).ok());
+  ASSERT_TRUE(bench.frame(4).ok());
+  EXPECT_GE(bench.health.frames.published, 2u);
+  EXPECT_LE(bench.health.frames.received - bench.health.frames.published -
+                bench.health.frames.dropped_total(),
+            1u);  // at most the one in hand
+}
+
+TEST(DrivingLoop, RefusesArtifactsItCannotFeed) {
+  const auto create = [](const std::function<void(Contract&)>& change) {
+    ManualClock clock;
+    ipc::MemoryTransport transport(clock);
+    DigestScript script;
+    Contract contract = driving_contract();
+    change(contract);
+    Engine engine(model_of(contract), std::make_unique<DigestDevice>(contract, script, clock), {});
+    DaemonHealth health("modeld", "test", {}, clock);
+    FakeCamera camera(*Nv12Layout::openpilot(1344, 760), 2, clock);
+    auto loop = driving::DrivingLoop::create({clock, transport, engine, health}, {},
+                                             camera.stream(true), camera.stream(false));
+    return loop.ok() ? std::string("accepted") : to_string(loop.error());
+  };
+  EXPECT_EQ(create([](Contract&) {}), "accepted");
+  EXPECT_NE(create([](Contract& c) { c.inputs[4].source = "lane_hints"; }).find("lane_hints"),
+            std::string::npos);
+  EXPECT_NE(create([](Contract& c) { c.inputs[4].source.clear(); }).find("desire"),
+            std::string::npos);
+  EXPECT_NE(
+      create([](Contract& c) { c.inputs.erase(c.inputs.begin() + 5); }).find("traffic_convention"),
+      std::string::npos);
+  EXPECT_NE(create([](Contract& c) { c.inputs[5].source = "desire_pulse"; }).find("desire_pulse"),
+            std::string::npos);
+  EXPECT_NE(create([](Contract& c) {
+              c.inputs[4].type.shape = {1, 9};
+            }).find("f32[1,9]"),
+            std::string::npos);
+  EXPECT_NE(create([](Contract& c) { c.cameras.pop_back(); }).find("big_img_frame"),
+            std::string::npos);
+  EXPECT_NE(create([](Contract& c) { c.outputs[0].slices[8].name = "plans"; }).find("plan"),
+            std::string::npos);
+  // action_t is optional.
+  EXPECT_EQ(create([](Contract& c) { c.inputs.pop_back(); }), "accepted");
+}
+
+TEST(FieldFault37, TwoRunsOverTheSameInputsAgree) {
+  std::vector<std::vector<float>> runs[2];
+  for (auto& run : runs) {
+    DrivingBench bench;
+    for (uint32_t id = 1; id <= 30; ++id) {
+      if (id == 10) bench.send_calibration(0.001f, 0.002f, 0.003f);
+      if (id == 15) bench.send_car_state(20, true);
+      ASSERT_TRUE(bench.frame(id).ok());
+    }
+    for (const Heard& heard : bench.model_v2()) run.push_back(heard.plan_x);
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+  EXPECT_EQ(runs[0].size(), 30u);
+}
+
+}  // namespace
+}  // namespace modeld::test
