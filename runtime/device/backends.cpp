@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "runtime/cpu/cpu_device.h"
 #include "runtime/reference/reference_device.h"
 
 namespace modeld {
@@ -13,6 +14,10 @@ struct Backend {
 };
 
 constexpr std::array kBackends = {
+    Backend{"cpu",
+            [](const BackendOptions& options) -> Result<std::unique_ptr<Device>> {
+              return open_cpu_device(options);
+            }},
     Backend{"reference",
             [](const BackendOptions&) -> Result<std::unique_ptr<Device>> {
               return open_reference_device();

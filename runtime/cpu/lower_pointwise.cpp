@@ -1,0 +1,307 @@
+// Element by element: float32 functions of one and two inputs, Where, Cast, BatchNormalization.
+// Other element types are the reference loops' business.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/cpu/activation.h"
+#include "runtime/cpu/broadcast_plan.h"
+#include "runtime/cpu/convert.h"
+#include "runtime/cpu/lowering.h"
+#include "runtime/cpu/vector_math.h"
+
+namespace modeld::cpu {
+namespace {
+
+using math::choose;
+
+// Elements from which sharing between members pays for the barrier.
+constexpr int64_t kWorthSharing = 16 * 1024;
+
+// The layout of the largest computed input: the output takes it, so that rows stay long.
+Layout common_layout(const Lowering& lowering, const Op& op, size_t rank) {
+  Layout layout = Layout::kPlain;
+  int64_t most = -1;
+  for (const TensorId id : op.inputs) {
+    if (id == kNoTensor || lowering.is_constant(id) || lowering.shape(id).size() != rank) continue;
+    const int64_t elements = lowering.type(id).elements();
+    if (elements <= most) continue;
+    most = elements;
+    layout = lowering.layout(id);
+  }
+  return layout;
+}
+
+struct Operands {
+  std::vector<ValueId> values;
+  std::vector<BroadcastPlan::Input> inputs;
+  std::vector<ValueId> in_place;
+  ValueId out = kNoValue;
+  Layout layout = Layout::kPlain;
+};
+
+// Inputs of the output's size are brought to its layout, smaller ones are read where they are.
+Operands operands_of(Lowering& lowering, const Op& op) {
+  Operands operands;
+  const TensorId out = op.outputs[0];
+  const Shape& shape = lowering.shape(out);
+  operands.layout = common_layout(lowering, op, shape.size());
+  for (const TensorId id : op.inputs) {
+    const bool full = lowering.shape(id) == shape;
+    const Layout layout = full ? operands.layout : lowering.layout(id);
+    const ValueId value = lowering.value(id, layout);
+    operands.values.push_back(value);
+    operands.inputs.push_back({lowering.shape(id), layout});
+    if (full && size_of(lowering.stored(id)) == size_of(lowering.stored(out))) {
+      operands.in_place.push_back(value);
+    }
+  }
+  operands.out = lowering.define(out, operands.layout);
+  return operands;
+}
+
+Lowering::StepOptions options_for(const Operands& operands, int64_t elements) {
+  Lowering::StepOptions options;
+  options.parallel = elements >= kWorthSharing;
+  options.in_place = operands.in_place;
+  return options;
+}
+
+bool lower_unary(Lowering& lowering, const Op& op) {
+  const auto activation = unary_activation(op.kind, op.attributes);
+  if (!activation || lowering.stored(op.inputs[0]) != DType::kFloat32) return false;
+  const Layout layout = lowering.layout(op.inputs[0]);
+  const ValueId from = lowering.value(op.inputs[0], layout);
+  const ValueId to = lowering.define(op.outputs[0], layout);
+  const int64_t count = lowering.type(op.outputs[0]).elements();
+  Lowering::StepOptions options;
+  options.parallel = count >= kWorthSharing;
+  options.in_place = {from};
+  lowering.add(step_of([=, function = *activation](const RunContext& context) {
+                 const Share share = share_of(count, context.part, context.parts, 16);
+                 apply(function, context.at<float>(from) + share.begin,
+                       context.at<float>(to) + share.begin,
+                       static_cast<size_t>(share.end - share.begin));
+               }),
+               "own: pointwise", {from}, {to}, std::move(options));
+  return true;
+}
+
+template <typename Out, typename Function>
+MODELD_ALWAYS_INLINE inline void binary_row(const float* a, int64_t a_stride, const float* b,
+                                            int64_t b_stride, Out* out, int64_t count,
+                                            const Function& function) {
+  if (a_stride == 1 && b_stride == 1) {
+    for (int64_t i = 0; i < count; ++i) out[i] = function(a[i], b[i]);
+  } else if (a_stride == 1 && b_stride == 0) {
+    const float right = *b;
+    for (int64_t i = 0; i < count; ++i) out[i] = function(a[i], right);
+  } else if (a_stride == 0 && b_stride == 1) {
+    const float left = *a;
+    for (int64_t i = 0; i < count; ++i) out[i] = function(left, b[i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = function(a[i * a_stride], b[i * b_stride]);
+  }
+}
+
+template <typename Out, typename Function>
+std::unique_ptr<Step> binary_step(const BroadcastPlan& plan, ValueId a, ValueId b, ValueId out,
+                                  Function function) {
+  return step_of([=](const RunContext& context) {
+    const float* left = context.at<float>(a);
+    const float* right = context.at<float>(b);
+    Out* result = context.at<Out>(out);
+    const auto strides = plan.row_strides();
+    vectorised([&]() MODELD_ALWAYS_INLINE {
+      plan.for_each_row(context.part, context.parts,
+                        [&](int64_t at, const BroadcastPlan::Offsets& from, int64_t count)
+                            MODELD_ALWAYS_INLINE {
+                              binary_row(left + from[0], strides[0], right + from[1], strides[1],
+                                         result + at, count, function);
+                            });
+    });
+  });
+}
+
+#define MODELD_BINARY(type, expression)     \
+  return binary_step<type>(plan, a, b, out, \
+                           [](float x, float y) MODELD_ALWAYS_INLINE { return expression; })
+
+std::unique_ptr<Step> make_binary(OpKind kind, const BroadcastPlan& plan, ValueId a, ValueId b,
+                                  ValueId out) {
+  switch (kind) {
+    case OpKind::kAdd:
+      MODELD_BINARY(float, x + y);
+    case OpKind::kSub:
+      MODELD_BINARY(float, x - y);
+    case OpKind::kMul:
+      MODELD_BINARY(float, x* y);
+    case OpKind::kDiv:
+      MODELD_BINARY(float, x / y);
+    case OpKind::kMax:
+      MODELD_BINARY(float, choose(x != x, x, choose(y != y, y, choose(x > y, x, y))));
+    case OpKind::kMin:
+      MODELD_BINARY(float, choose(x != x, x, choose(y != y, y, choose(x < y, x, y))));
+    case OpKind::kPRelu:
+      MODELD_BINARY(float, choose(x < 0.0f, x * y, x));
+    case OpKind::kEqual:
+      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x == y));
+    case OpKind::kGreater:
+      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x > y));
+    case OpKind::kGreaterOrEqual:
+      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x >= y));
+    case OpKind::kLess:
+      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x < y));
+    case OpKind::kLessOrEqual:
+      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x <= y));
+    default:
+      return nullptr;
+  }
+}
+#undef MODELD_BINARY
+
+// x^2 and x^0.5 as such; other exponents are rare and left to libm in the reference loop.
+std::optional<float> constant_exponent(const Lowering& lowering, const Op& op) {
+  if (op.kind != OpKind::kPow || !lowering.is_constant(op.inputs[1])) return std::nullopt;
+  if (lowering.type(op.inputs[1]).elements() != 1) return std::nullopt;
+  if (lowering.stored(op.inputs[1]) != DType::kFloat32) return std::nullopt;
+  if (lowering.shape(op.inputs[0]) != lowering.shape(op.outputs[0])) return std::nullopt;
+  return lowering.constant_floats(op.inputs[1])[0];
+}
+
+bool lower_square(Lowering& lowering, const Op& op) {
+  const auto exponent = constant_exponent(lowering, op);
+  if (!exponent || *exponent != 2.0f || lowering.stored(op.inputs[0]) != DType::kFloat32) {
+    return false;
+  }
+  const Layout layout = lowering.layout(op.inputs[0]);
+  const ValueId from = lowering.value(op.inputs[0], layout);
+  const ValueId to = lowering.define(op.outputs[0], layout);
+  const BroadcastPlan::Input same{lowering.shape(op.outputs[0]), layout};
+  const BroadcastPlan plan(same.shape, layout, {same, same});
+  Lowering::StepOptions options;
+  options.parallel = plan.elements() >= kWorthSharing;
+  options.in_place = {from};
+  lowering.add(make_binary(OpKind::kMul, plan, from, from, to), "own: pointwise", {from}, {to},
+               std::move(options));
+  return true;
+}
+
+bool lower_binary(Lowering& lowering, const Op& op) {
+  if (op.inputs.size() != 2 || op.kind == OpKind::kPow || op.kind == OpKind::kMod) return false;
+  for (const TensorId id : op.inputs) {
+    if (lowering.stored(id) != DType::kFloat32) return false;
+  }
+  if (make_binary(op.kind, BroadcastPlan({}, Layout::kPlain, {}), 0, 0, 0) == nullptr) return false;
+  const Operands operands = operands_of(lowering, op);
+  const BroadcastPlan plan(lowering.shape(op.outputs[0]), operands.layout, operands.inputs);
+  lowering.add(make_binary(op.kind, plan, operands.values[0], operands.values[1], operands.out),
+               "own: pointwise", operands.values, {operands.out},
+               options_for(operands, plan.elements()));
+  return true;
+}
+
+bool lower_where(Lowering& lowering, const Op& op) {
+  if (op.kind != OpKind::kWhere || lowering.stored(op.inputs[1]) != DType::kFloat32) return false;
+  const Operands operands = operands_of(lowering, op);
+  const BroadcastPlan plan(lowering.shape(op.outputs[0]), operands.layout, operands.inputs);
+  const std::vector<ValueId> values = operands.values;
+  const ValueId out = operands.out;
+  const ValueId condition = values[0], yes = values[1], no = values[2];
+  lowering.add(step_of([=](const RunContext& context) {
+                 const uint8_t* c = context.at<uint8_t>(condition);
+                 const float* a = context.at<float>(yes);
+                 const float* b = context.at<float>(no);
+                 float* result = context.at<float>(out);
+                 const auto s = plan.row_strides();
+                 plan.for_each_row(
+                     context.part, context.parts,
+                     [&](int64_t at, const BroadcastPlan::Offsets& from, int64_t count) {
+                       for (int64_t i = 0; i < count; ++i) {
+                         const bool chosen = c[from[0] + i * s[0]] != 0;
+                         result[at + i] = chosen ? a[from[1] + i * s[1]] : b[from[2] + i * s[2]];
+                       }
+                     });
+               }),
+               "own: pointwise", values, {out}, options_for(operands, plan.elements()));
+  return true;
+}
+
+template <typename From>
+std::unique_ptr<Step> to_float_step(ValueId from, ValueId to, int64_t count) {
+  return step_of([=](const RunContext& context) {
+    const Share share = share_of(count, context.part, context.parts, 64);
+    const From* source = context.at<From>(from);
+    float* target = context.at<float>(to);
+    vectorised([&]() MODELD_ALWAYS_INLINE {
+      for (int64_t i = share.begin; i < share.end; ++i) target[i] = static_cast<float>(source[i]);
+    });
+  });
+}
+
+std::unique_ptr<Step> make_to_float(DType type, ValueId from, ValueId to, int64_t count) {
+  switch (type) {
+    case DType::kInt8:
+      return to_float_step<int8_t>(from, to, count);
+    case DType::kUInt8:
+      return to_float_step<uint8_t>(from, to, count);
+    case DType::kInt16:
+      return to_float_step<int16_t>(from, to, count);
+    case DType::kUInt16:
+      return to_float_step<uint16_t>(from, to, count);
+    case DType::kInt32:
+      return to_float_step<int32_t>(from, to, count);
+    case DType::kInt64:
+      return to_float_step<int64_t>(from, to, count);
+    default:
+      return nullptr;
+  }
+}
+
+// A cast to a half type rounds, although the result is stored as float32.
+std::unique_ptr<Step> make_round(DType half, ValueId from, ValueId to, int64_t count) {
+  return step_of([=](const RunContext& context) {
+    const Share share = share_of(count, context.part, context.parts, 64);
+    round_to(half, context.at<float>(from) + share.begin, context.at<float>(to) + share.begin,
+             static_cast<size_t>(share.end - share.begin));
+  });
+}
+
+bool is_half(DType type) {
+  return type == DType::kFloat16 || type == DType::kBFloat16;
+}
+
+bool lower_cast(Lowering& lowering, const Op& op) {
+  if (op.kind != OpKind::kCast) return false;
+  const TensorId in = op.inputs[0];
+  const TensorId out = op.outputs[0];
+  const DType from_type = lowering.type(in).dtype;
+  const DType to_type = lowering.type(out).dtype;
+  const Layout layout = lowering.layout(in);
+  if (from_type == to_type || (is_half(from_type) && to_type == DType::kFloat32)) {
+    lowering.define_view(out, layout, lowering.value(in, layout));
+    return true;
+  }
+  const bool rounds = is_half(to_type) && lowering.stored(in) == DType::kFloat32;
+  const bool widens = to_type == DType::kFloat32 && make_to_float(from_type, 0, 0, 0) != nullptr;
+  if (!rounds && !widens) return false;
+  const ValueId from = lowering.value(in, layout);
+  const ValueId to = lowering.define(out, layout);
+  const int64_t count = lowering.type(out).elements();
+  Lowering::StepOptions options;
+  options.parallel = count >= kWorthSharing;
+  if (rounds) options.in_place = {from};
+  lowering.add(
+      rounds ? make_round(to_type, from, to, count) : make_to_float(from_type, from, to, count),
+      "own: cast", {from}, {to}, std::move(options));
+  return true;
+}
+
+}  // namespace
+
+Result<bool> lower_pointwise(Lowering& lowering) {
+  const Op& op = lowering.op();
+  return lower_unary(lowering, op) || lower_square(lowering, op) || lower_binary(lowering, op) ||
+         lower_where(lowering, op) || lower_cast(lowering, op);
+}
+
+}  // namespace modeld::cpu
