@@ -1,6 +1,7 @@
 #include "runtime/cpu/cpu_device.h"
 
 #include <algorithm>
+#include <bit>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -25,8 +26,9 @@ class CpuDevice final : public Device {
   const DeviceCapabilities& capabilities() const override { return capabilities_; }
 
   Result<std::unique_ptr<Buffer>> allocate(uint64_t bytes, uint64_t alignment) override {
-    return HostBuffer::allocate(this, bytes,
-                                std::max<uint64_t>(alignment, AlignedBytes::kCacheLine),
+    // Anything less is raised to a cache line; what is no alignment at all is refused there.
+    const bool raise = std::has_single_bit(alignment) && alignment < AlignedBytes::kCacheLine;
+    return HostBuffer::allocate(this, bytes, raise ? AlignedBytes::kCacheLine : alignment,
                                 capabilities_.max_allocation_bytes);
   }
 
