@@ -122,12 +122,12 @@ HeadPlan trajectory_plan() {
   constexpr size_t kMeans = kPoints * kColumns;
   HeadPlan plan("plan", 2 * kMeans);
   for (size_t column = 0; column < kColumns; ++column) {
-    Ramp ramp{0, 0, 0.8, 0.8};
-    if (column == 0) ramp = {0, 10 * kSpeed, 0.8, 3};  // x after 10 s
-    if (column == 1) ramp = {0, 0, 0.8, 2.5};
-    if (column == 3) ramp = {kSpeed, kSpeed, 0.8, 1};
+    Ramp ramp{0, 0, 0.9, 0.9};
+    if (column == 0) ramp = {0, 10 * kSpeed, 0.9, 3};  // x after 10 s
+    if (column == 1) ramp = {0, 0, 0.9, 2.5};
+    if (column == 3) ramp = {kSpeed, kSpeed, 0.9, 1.1};
     plan.set_curve(column, kColumns, quadratic(ramp));
-    plan.set_curve(kMeans + column, kColumns, quadratic({-1, 0.5, 0.8, 0.8}));
+    plan.set_curve(kMeans + column, kColumns, quadratic({-0.8, 0.5, 0.9, 0.9}));
   }
   return plan;
 }

@@ -6,7 +6,7 @@
 namespace modeld::samples {
 namespace {
 
-constexpr double kBiasDeviation = 0.05;
+constexpr double kBiasDeviation = 0.02;
 // Above 1 so that the shares of the softmax differ visibly.
 constexpr double kAttentionGain = 1.5;
 constexpr float kNormEpsilon = 1e-5F;
