@@ -13,6 +13,7 @@ build_packages=(
   libssl-dev                        # SHA-256, Ed25519
   libdnnl-dev                       # cpu backend
   libonnx-dev libprotobuf-dev       # compiler (never linked into a daemon)
+  libonnx-testdata                  # tests: single-operator cases
   libyuv-dev libpng-dev libjpeg-dev # pictures for demo and camera tool
   libsystemd-dev                    # readiness notification
 )

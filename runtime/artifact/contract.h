@@ -77,7 +77,7 @@ struct OutputSlice {
 struct OutputContract {
   std::string name;  // equals the program output's tensor name
   TensorType type;
-  std::vector<OutputSlice> slices;  // ascending, not overlapping; at least one covering all
+  std::vector<OutputSlice> slices;  // ascending, not overlapping; at least one if it has elements
   bool operator==(const OutputContract&) const = default;
 
   const OutputSlice* find_slice(std::string_view slice_name) const;

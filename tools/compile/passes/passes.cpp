@@ -1,0 +1,38 @@
+#include <array>
+
+#include "tools/compile/passes/dead_code.h"
+#include "tools/compile/passes/fold_batch_norm.h"
+#include "tools/compile/passes/fuse_activation.h"
+#include "tools/compile/passes/fuse_bias.h"
+#include "tools/compile/passes/fuse_residual.h"
+#include "tools/compile/passes/matmul_to_gemm.h"
+#include "tools/compile/passes/merge_moves.h"
+#include "tools/compile/passes/pass.h"
+#include "tools/compile/passes/recognise_activations.h"
+#include "tools/compile/passes/remove_noops.h"
+#include "tools/compile/passes/sink_moves.h"
+
+namespace modeld::compile {
+
+std::span<const Pass> default_passes() {
+  static constexpr auto kPasses = std::to_array<Pass>({
+      {"dead-code", remove_dead_code},
+      {"noops", remove_noops},
+      {"recognise-activations", recognise_activations},
+      {"merge-moves", merge_moves},
+      {"sink-moves", sink_moves},
+      {"merge-moves", merge_moves},
+      {"noops", remove_noops},
+      {"dead-code", remove_dead_code},
+      {"matmul-to-gemm", matmul_to_gemm},
+      {"fuse-bias", fuse_bias},
+      {"fold-batch-norm", fold_batch_norm},
+      {"fuse-bias", fuse_bias},
+      {"fuse-residual", fuse_residual},
+      {"fuse-activation", fuse_activation},
+      {"dead-code", remove_dead_code},
+  });
+  return kPasses;
+}
+
+}  // namespace modeld::compile
