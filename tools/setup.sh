@@ -13,7 +13,6 @@ build_packages=(
   libssl-dev                        # SHA-256, Ed25519
   libdnnl-dev                       # cpu backend
   libonnx-dev libprotobuf-dev       # compiler (never linked into a daemon)
-  libonnx-testdata                  # tests: single-operator cases
   libyuv-dev libpng-dev libjpeg-dev # pictures for demo and camera tool
   libsystemd-dev                    # readiness notification
 )
@@ -21,6 +20,7 @@ test_packages=(
   libgtest-dev libgmock-dev
   libzip-dev                        # .npz vectors
   libbz2-dev                        # recorded event streams
+  libonnx-testdata                  # tests: single-operator cases
   python3                           # counts the test cases
 )
 

@@ -9,12 +9,14 @@
 #include "tests/compile/import_helpers.h"
 #include "tools/compile/passes/dead_code.h"
 #include "tools/compile/passes/fold_batch_norm.h"
+#include "tools/compile/passes/fold_scale.h"
 #include "tools/compile/passes/fuse_activation.h"
 #include "tools/compile/passes/fuse_bias.h"
 #include "tools/compile/passes/fuse_residual.h"
 #include "tools/compile/passes/matmul_to_gemm.h"
 #include "tools/compile/passes/merge_moves.h"
 #include "tools/compile/passes/recognise_activations.h"
+#include "tools/compile/passes/recognise_layer_norm.h"
 #include "tools/compile/passes/remove_noops.h"
 #include "tools/compile/passes/sink_moves.h"
 
@@ -259,6 +261,35 @@ TEST(FoldBatchNorm, LeftAloneWhereItCannotBeRight) {
   EXPECT_EQ(kinds(imported->draft), "Conv BatchNormalization");
 }
 
+// Factors per channel -----------------------------------------------------------------------------
+
+TEST(FoldScale, IntoConvolutionAndStackedMatmul) {
+  OnnxBuilder builder = conv_graph("c");
+  builder.constant("gamma", seeded({6, 1, 1}, 3));
+  builder.node("Mul", {"gamma", "c"}, {"y"});
+  expect_pass(builder, {fold_scale}, "Conv Mul", "Conv");
+  OnnxBuilder stack = graph({2, 3, 4});
+  stack.constant("w", seeded({4, 5}, 1)).constant("gamma", seeded({5}, 3));
+  stack.node("MatMul", {"x", "w"}, {"m"});
+  stack.node("Mul", {"m", "gamma"}, {"y"});
+  expect_pass(stack, {fold_scale}, "MatMul Mul", "MatMul");
+}
+
+TEST(FoldScale, LeavesAloneWhatLosesPrecisionOrIsRead) {
+  // 1e-6 times a weight is no normal float16 number.
+  OnnxBuilder half(18);
+  half.input("x", DType::kFloat16, {1, 1, 2, 2}).output("y");
+  half.constant("w", make_tensor(DType::kFloat16, {1, 1, 1, 1}, {0.3}));
+  half.constant("tiny", make_tensor(DType::kFloat16, {1, 1, 1}, {1e-6}));
+  half.node("Conv", {"x", "w"}, {"c"});
+  half.node("Mul", {"c", "tiny"}, {"y"});
+  expect_untouched(half, fold_scale, "Conv Mul");
+  OnnxBuilder shared = conv_graph("c");
+  shared.output("c").constant("gamma", seeded({6, 1, 1}, 3));
+  shared.node("Mul", {"c", "gamma"}, {"y"});
+  expect_untouched(shared, fold_scale, "Conv Mul");
+}
+
 // Activations spelled out -------------------------------------------------------------------------
 
 OnnxBuilder erf_gelu(double root) {
@@ -345,6 +376,50 @@ TEST(RecogniseActivations, LeavesLookAlikesAlone) {
   other.node("Sigmoid", {"z"}, {"s"});
   other.node("Mul", {"x", "s"}, {"y"});
   expect_untouched(other, recognise_activations, "Sigmoid Mul");
+}
+
+// Layer normalisation spelled out -----------------------------------------------------------------
+
+// Over the last axis of (2, 3, 8), as exporters write it before opset 17.
+OnnxBuilder layer_norm(int64_t mean_axis) {
+  OnnxBuilder builder(13);
+  builder.input("x", DType::kFloat32, {2, 3, 8}).output("y");
+  builder.floats("two", {}, {2}).floats("eps", {}, {1e-5});
+  builder.constant("scale", seeded({8}, 1)).constant("shift", seeded({8}, 2));
+  builder.node("ReduceMean", {"x"}, {"m"}).with("axes", std::vector<int64_t>{-1});
+  builder.node("Sub", {"x", "m"}, {"d"});
+  builder.node("Pow", {"d", "two"}, {"p"});
+  builder.node("ReduceMean", {"p"}, {"v"}).with("axes", std::vector<int64_t>{mean_axis});
+  builder.node("Add", {"v", "eps"}, {"ve"});
+  builder.node("Sqrt", {"ve"}, {"s"});
+  builder.node("Div", {"d", "s"}, {"n"});
+  builder.node("Mul", {"n", "scale"}, {"ns"});
+  builder.node("Add", {"ns", "shift"}, {"y"});
+  return builder;
+}
+
+TEST(RecogniseLayerNorm, WithScaleAndShift) {
+  expect_pass(layer_norm(-1), {recognise_layer_norm, remove_dead_code},
+              "ReduceMean Sub Pow ReduceMean Add Sqrt Div Mul Add", "LayerNormalization");
+}
+
+TEST(RecogniseLayerNorm, WithoutThemOverTwoAxes) {
+  OnnxBuilder builder(13);
+  builder.input("x", DType::kFloat32, {2, 3, 8}).output("y").floats("eps", {}, {0.1});
+  builder.node("ReduceMean", {"x"}, {"m"}).with("axes", std::vector<int64_t>{1, 2});
+  builder.node("Sub", {"x", "m"}, {"d"});
+  builder.node("Mul", {"d", "d"}, {"p"});
+  builder.node("ReduceMean", {"p"}, {"v"}).with("axes", std::vector<int64_t>{1, 2});
+  builder.node("Add", {"eps", "v"}, {"ve"});
+  builder.node("Sqrt", {"ve"}, {"s"});
+  builder.node("Div", {"d", "s"}, {"y"});
+  expect_pass(builder, {recognise_layer_norm, remove_dead_code},
+              "ReduceMean Sub Mul ReduceMean Add Sqrt Div", "LayerNormalization");
+}
+
+TEST(RecogniseLayerNorm, LeavesOtherAxesAlone) {
+  expect_untouched(layer_norm(1), recognise_layer_norm,
+                   "ReduceMean Sub Pow ReduceMean Add Sqrt Div Mul Add");
 }
 
 // Transposes --------------------------------------------------------------------------------------

@@ -2,25 +2,10 @@
 
 #include <optional>
 
-#include "tools/compile/passes/matrix_op.h"
+#include "tools/compile/passes/channel_terms.h"
 
 namespace modeld::compile {
 namespace {
-
-// One value per channel if `constant`, broadcast to `output`, differs along `axis` only.
-std::optional<std::vector<double>> channel_values(const HostTensor& constant, const Shape& output,
-                                                  size_t axis) {
-  const Shape& shape = constant.type.shape;
-  if (shape.size() > output.size()) return std::nullopt;
-  const size_t lead = output.size() - shape.size();
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != 1 && lead + i != axis) return std::nullopt;
-  }
-  std::vector<double> values = to_doubles(constant);
-  if (values.size() == 1) values.assign(static_cast<size_t>(output[axis]), values[0]);
-  if (values.size() != static_cast<size_t>(output[axis])) return std::nullopt;
-  return values;
-}
 
 // The bias `op` has already, added to `values`. False where it cannot be joined.
 bool join_bias(const Draft& draft, const Op& op, std::vector<double>& values) {

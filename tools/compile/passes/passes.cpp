@@ -2,6 +2,7 @@
 
 #include "tools/compile/passes/dead_code.h"
 #include "tools/compile/passes/fold_batch_norm.h"
+#include "tools/compile/passes/fold_scale.h"
 #include "tools/compile/passes/fuse_activation.h"
 #include "tools/compile/passes/fuse_bias.h"
 #include "tools/compile/passes/fuse_residual.h"
@@ -9,6 +10,7 @@
 #include "tools/compile/passes/merge_moves.h"
 #include "tools/compile/passes/pass.h"
 #include "tools/compile/passes/recognise_activations.h"
+#include "tools/compile/passes/recognise_layer_norm.h"
 #include "tools/compile/passes/remove_noops.h"
 #include "tools/compile/passes/sink_moves.h"
 
@@ -19,6 +21,7 @@ std::span<const Pass> default_passes() {
       {"dead-code", remove_dead_code},
       {"noops", remove_noops},
       {"recognise-activations", recognise_activations},
+      {"recognise-layer-norm", recognise_layer_norm},
       {"merge-moves", merge_moves},
       {"sink-moves", sink_moves},
       {"merge-moves", merge_moves},
@@ -27,6 +30,7 @@ std::span<const Pass> default_passes() {
       {"matmul-to-gemm", matmul_to_gemm},
       {"fuse-bias", fuse_bias},
       {"fold-batch-norm", fold_batch_norm},
+      {"fold-scale", fold_scale},
       {"fuse-bias", fuse_bias},
       {"fuse-residual", fuse_residual},
       {"fuse-activation", fuse_activation},
