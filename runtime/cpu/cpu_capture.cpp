@@ -172,12 +172,13 @@ Status CpuCapture::write_state(size_t state, std::span<const std::byte> bytes) {
   return {};
 }
 
-std::vector<std::string> CpuCapture::lowering() const {
-  std::vector<std::string> lines;
-  for (const StepRecord& step : replayer_->plan().steps) {
-    lines.push_back(step.op + ": " + step.how);
+std::vector<CpuStep> CpuCapture::steps() const {
+  std::vector<CpuStep> steps;
+  const std::vector<StepRecord>& records = replayer_->plan().steps;
+  for (size_t i = 0; i < records.size(); ++i) {
+    steps.push_back({records[i].op, records[i].how, records[i].parallel, replayer_->step_time(i)});
   }
-  return lines;
+  return steps;
 }
 
 }  // namespace modeld::cpu

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/replayer.h"
 #include "runtime/cpu/team.h"
 #include "runtime/device/capture.h"
@@ -33,8 +34,8 @@ class CpuCapture final : public Capture {
   Status read_state(size_t state, std::span<std::byte> out) const override;
   Status write_state(size_t state, std::span<const std::byte> bytes) override;
 
-  // One line per step, in order: "op: implementation".
-  std::vector<std::string> lowering() const;
+  std::vector<CpuStep> steps() const;
+  void keep_step_times(bool keep) { replayer_->keep_step_times(keep); }
 
  private:
   class CpuSubmission final : public Submission {

@@ -68,9 +68,13 @@ std::unique_ptr<Device> open_cpu_device(const BackendOptions& options) {
   return std::make_unique<CpuDevice>(options);
 }
 
-std::vector<std::string> cpu_lowering(const Capture& capture) {
+std::vector<CpuStep> cpu_steps(const Capture& capture) {
   const auto* own = dynamic_cast<const cpu::CpuCapture*>(&capture);
-  return own == nullptr ? std::vector<std::string>() : own->lowering();
+  return own == nullptr ? std::vector<CpuStep>() : own->steps();
+}
+
+void keep_cpu_step_times(Capture& capture, bool keep) {
+  if (auto* own = dynamic_cast<cpu::CpuCapture*>(&capture)) own->keep_step_times(keep);
 }
 
 }  // namespace modeld

@@ -39,6 +39,7 @@ Status Replayer::allocate(const std::vector<Slot>& inputs, const std::vector<Slo
     MODELD_TRY(allocate_all(outputs, outputs_[set]));
     MODELD_TRY(allocate_all(states, states_[set]));
   }
+  step_times_.assign(plan_.steps.size(), 0);
   addresses_.resize(plan_.values.size(), nullptr);
   for (ValueId id = 0; id < plan_.values.size(); ++id) {
     const Value& value = plan_.values[id];
@@ -99,6 +100,8 @@ void Replayer::finish_report() {
 
 void Replayer::run_member(unsigned member) {
   const size_t count = plan_.steps.size();
+  const bool timed = member == 0 && keeps_step_times_;
+  Nanoseconds last = timed ? Clock::real().monotonic() : 0;
   for (size_t i = 0; i < count; ++i) {
     StepRecord& record = plan_.steps[i];
     if (member == 0) enter(record.phase);
@@ -112,6 +115,10 @@ void Replayer::run_member(unsigned member) {
     // Steps of member 0 alone may follow each other without a meeting.
     const bool next_is_parallel = i + 1 < count && plan_.steps[i + 1].parallel;
     if (record.parallel || next_is_parallel) barrier_.arrive_and_wait();
+    if (!timed) continue;
+    const Nanoseconds now = Clock::real().monotonic();
+    step_times_[i] = now - last;
+    last = now;
   }
   if (member == 0) finish_report();
 }

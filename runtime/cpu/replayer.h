@@ -38,7 +38,10 @@ class Replayer {
   // A frame in flight skips the steps it has not begun; its results are void.
   void abandon() { abandoned_ = true; }
 
+  void keep_step_times(bool keep) { keeps_step_times_ = keep; }
+
   // Valid between frames.
+  Nanoseconds step_time(size_t step) const { return step_times_[step]; }
   const ReplayReport& report() const { return report_; }
   int library_status() const { return state_.library_status.load(); }
 
@@ -65,6 +68,8 @@ class Replayer {
   ReplayState state_;
   std::atomic<bool> abandoned_ = false;
   ReplayReport report_;
+  bool keeps_step_times_ = false;
+  std::vector<Nanoseconds> step_times_;  // by step
   std::optional<Phase> phase_;  // the one member 0 is in
 };
 

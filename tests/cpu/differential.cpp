@@ -103,8 +103,8 @@ void expect_op_same_as_reference(const OpCase& op, double relative, double absol
 std::string lowering_of(const ProgramBuilder& builder) {
   const Recorded cpu = record_on("cpu", builder);
   std::string text;
-  for (const std::string& line : cpu_lowering(*cpu.capture)) {
-    text += (text.empty() ? "" : "; ") + line;
+  for (const CpuStep& step : cpu_steps(*cpu.capture)) {
+    text += (text.empty() ? "" : "; ") + step.op + ": " + step.implementation;
   }
   return text;
 }
