@@ -70,7 +70,9 @@ Status check_slices(const OutputContract& output, int64_t elements) {
   std::set<std::string_view> names;
   for (const OutputSlice& slice : output.slices) {
     const std::string what = "slice '" + slice.name + "' of output '" + output.name + "'";
-    if (slice.start < previous_stop || slice.start >= slice.stop || slice.stop > elements) {
+    // Only an output without elements has an empty slice.
+    const bool empty = slice.start >= slice.stop && elements > 0;
+    if (slice.start < previous_stop || slice.stop < slice.start || empty || slice.stop > elements) {
       return refused(what).expecting(
           "start and stop within " + std::to_string(previous_stop) + " and " +
               std::to_string(elements),

@@ -79,6 +79,19 @@ TEST(Contract, Slices) {
               HasSubstr("minimum <= maximum"));
 }
 
+TEST(Contract, AnOutputWithoutElementsHasAnEmptySlice) {
+  const auto with_stop = [](int64_t stop) {
+    return refusal_after([=](Model& m) {
+      m.program.tensors[m.program.outputs[0]].type.shape = {0};
+      m.contract.outputs[0].type.shape = {0};
+      m.contract.outputs[0].slices = {{"all", 0, stop, 0, 0, false, {}}};
+      m.contract.references.clear();
+    });
+  };
+  EXPECT_EQ(with_stop(0), "accepted");
+  EXPECT_THAT(with_stop(1), HasSubstr("slice 'all'"));
+}
+
 TEST(Contract, Tolerances) {
   EXPECT_THAT(
       refusal_after([](Model& m) { m.contract.outputs[0].slices[0].tolerances[0].absolute = -1; }),

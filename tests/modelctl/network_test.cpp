@@ -1,0 +1,116 @@
+// compile, conformance and what follows from them, on handed single-operator networks.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/base/file.h"
+#include "runtime/device/backends.h"
+#include "tests/modelctl/tool.h"
+#include "tests/support/test_data.h"
+
+namespace modeld::test {
+namespace {
+
+using testing::HasSubstr;
+
+class NetworkTest : public ToolTest {
+ protected:
+  std::string network(const std::string& name) const {
+    return shared_path("conformance/onnx-node/" + name + "/model.onnx").string();
+  }
+  // The case's folder copied into `cases`.
+  void copy_case(const std::string& name) const {
+    std::filesystem::create_directories(folder_ / "cases");
+    std::filesystem::copy(shared_path("conformance/onnx-node/" + name), folder_ / "cases" / name,
+                          std::filesystem::copy_options::recursive);
+  }
+};
+
+TEST_F(NetworkTest, CompileSignVerifySelftest) {
+  MODELD_NEED_SHARED("conformance/onnx-node/test_basic_conv_with_padding");
+  ASSERT_EQ(tool({"keygen", "a"}).exit_code, 0);
+  const ToolResult compiled = tool({"compile", network("test_basic_conv_with_padding"), "-o",
+                                    "conv.model", "--sign", "a.key", "--json"});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  const auto report = compiled.json();
+  EXPECT_EQ(report["signature"], "signed");
+  EXPECT_EQ(report["bytes"], std::filesystem::file_size(path("conv.model")));
+  EXPECT_DOUBLE_EQ(report["gmacs"].get<double>(), 225e-9);  // 5x5 outputs, 3x3 kernel
+  EXPECT_EQ(tool({"verify", "conv.model", "--trust", "a.pub"}).exit_code, 0);
+  for (const std::string& backend : backend_names()) {
+    const ToolResult selftest =
+        tool({"selftest", "conv.model", "--backend", backend, "--repeats", "5", "--json"});
+    EXPECT_EQ(selftest.exit_code, 0) << selftest.err;
+    EXPECT_EQ(selftest.json()["passed"], true);
+  }
+}
+
+TEST_F(NetworkTest, CompilingTwiceGivesTheSameBytes) {
+  MODELD_NEED_SHARED("conformance/onnx-node/test_basic_conv_with_padding");
+  for (const char* output : {"first.model", "second.model"}) {
+    ASSERT_EQ(tool({"compile", network("test_basic_conv_with_padding"), "-o", output}).exit_code,
+              0);
+  }
+  EXPECT_EQ(read_text_file(path("first.model"), 1 << 20).value(),
+            read_text_file(path("second.model"), 1 << 20).value());
+}
+
+TEST_F(NetworkTest, NetworksThatCannotBeReadAreExitCodeThree) {
+  std::ofstream(folder_ / "bad.onnx") << "this is no network";
+  const ToolResult result = tool({"compile", "bad.onnx", "-o", "bad.model"});
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(path("bad.model")));
+  EXPECT_EQ(tool({"compile", "none.onnx", "-o", "bad.model"}).exit_code, 2);
+  EXPECT_EQ(tool({"compile", "bad.onnx", "-o", "x.model", "--precision", "f8"}).exit_code, 2);
+}
+
+TEST_F(NetworkTest, ConformancePasses) {
+  MODELD_NEED_SHARED("conformance/onnx-node/test_abs");
+  copy_case("test_abs");
+  copy_case("test_add_bcast");
+  const ToolResult result = tool({"conformance", "cases", "--backend", "reference", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto report = result.json();
+  EXPECT_EQ(report["total"], 2);
+  EXPECT_EQ(report["passed"], 2);
+  EXPECT_EQ(report["failed"], 0);
+  EXPECT_EQ(report["unsupported"], 0);
+  EXPECT_TRUE(report["failures"].empty());
+  EXPECT_EQ(tool({"conformance", "cases", "--backend", "reference", "--filter", "bcast", "--json"})
+                .json()["total"],
+            1);
+}
+
+TEST_F(NetworkTest, ConformanceSeesAWrongAnswer) {
+  MODELD_NEED_SHARED("conformance/onnx-node/test_abs");
+  copy_case("test_abs");
+  const auto output = folder_ / "cases/test_abs/test_data_set_0/output_0.pb";
+  std::string bytes = read_text_file(output, 1 << 20).value();
+  bytes.back() ^= 0x40;  // the exponent of the last float
+  std::ofstream(output, std::ios::binary) << bytes;
+  const ToolResult result = tool({"conformance", "cases", "--backend", "reference", "--json"});
+  EXPECT_EQ(result.exit_code, 1);
+  const auto report = result.json();
+  EXPECT_EQ(report["failed"], 1);
+  EXPECT_EQ(report["failures"][0]["name"], "test_abs");
+  EXPECT_THAT(report["failures"][0]["reason"].get<std::string>(), HasSubstr("element 59"));
+}
+
+TEST_F(NetworkTest, ConformanceCountsMissingOperators) {
+  MODELD_NEED_SHARED("conformance/onnx-node/test_lstm_defaults");
+  copy_case("test_lstm_defaults");
+  const ToolResult result = tool({"conformance", "cases", "--backend", "reference", "--json"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.json()["unsupported"], 1);
+  EXPECT_THAT(result.json()["failures"][0]["reason"].get<std::string>(), HasSubstr("LSTM"));
+}
+
+TEST_F(NetworkTest, ConformanceWithoutCasesIsAUsageError) {
+  std::filesystem::create_directory(folder_ / "cases");
+  EXPECT_EQ(tool({"conformance", "cases", "--backend", "reference"}).exit_code, 2);
+  EXPECT_EQ(tool({"conformance", "nowhere", "--backend", "reference"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace modeld::test

@@ -1,0 +1,25 @@
+// --backend and --threads, the same for every command that runs a model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runtime/device/backends.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace modeld::modelctl {
+
+struct BackendChoice {
+  std::string name = "cpu";
+  uint32_t threads = 0;
+};
+
+void add_backend_options(CLI::App& command, BackendChoice& choice);
+
+Result<std::unique_ptr<Device>> open_device(const BackendChoice& choice);
+
+}  // namespace modeld::modelctl

@@ -1,0 +1,252 @@
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "runtime/artifact/artifact_writer.h"
+#include "runtime/device/device.h"
+#include "runtime/program/cost.h"
+#include "runtime/selftest/reference_inputs.h"
+#include "tools/modelctl/backend_options.h"
+#include "tools/modelctl/command.h"
+#include "tools/modelctl/interrupt.h"
+#include "tools/modelctl/latency_summary.h"
+#include "tools/modelctl/model_source.h"
+#include "tools/modelctl/peak_flops.h"
+#include "tools/modelctl/progress.h"
+#include "tools/modelctl/report.h"
+
+namespace modeld::modelctl {
+namespace {
+
+constexpr Nanoseconds kReplayDeadline = 600 * kSecond;
+constexpr uint64_t kInputSeed = 1;
+
+struct Options {
+  ModelOptions model;
+  BackendChoice backend;
+  uint32_t runs = 100;
+  uint32_t warmup = 10;
+  double deadline_ms = 50;
+  bool accept = false;
+  std::string sign;
+  bool json = false;
+};
+
+// Samples of measured runs.
+struct Samples {
+  std::vector<Nanoseconds> total;
+  std::array<std::vector<Nanoseconds>, kPhaseCount> phases;
+};
+
+// Threads this process may run on: what a backend left to choose would take at most.
+uint32_t available_threads() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return static_cast<uint32_t>(std::max(1, CPU_COUNT(&allowed)));
+}
+
+double peak_rss_mb() {
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+}
+
+// One frame's device work: replay until complete, then commit.
+Result<Nanoseconds> run_once(Capture& capture, Samples& samples) {
+  const Nanoseconds start = Clock::real().monotonic();
+  MODELD_ASSIGN(Submission * submission, capture.replay());
+  MODELD_TRY(submission->wait(Deadline::after(Clock::real(), kReplayDeadline)));
+  MODELD_TRY(capture.commit());
+  const Nanoseconds took = Clock::real().monotonic() - start;
+  samples.total.push_back(took);
+  for (size_t i = 0; i < kPhaseCount; ++i) {
+    const PhaseTimes& phase = submission->report().phases[i];
+    if (phase.ended > 0) samples.phases[i].push_back(phase.ended - phase.started);
+  }
+  return took;
+}
+
+Status run_many(Capture& capture, uint32_t count, std::string_view what, Samples& samples) {
+  Progress progress;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (interrupted()) return Error(ErrorCode::kInterrupted, "bench interrupted");
+    MODELD_TRY(run_once(capture, samples));
+    progress.show(what, static_cast<double>(i + 1) / count);
+  }
+  return {};
+}
+
+Json summary_json(const LatencySummary& summary) {
+  return {{"mean", summary.mean}, {"p50", summary.p50},   {"p90", summary.p90},
+          {"p99", summary.p99},   {"p999", summary.p999}, {"max", summary.max}};
+}
+
+Json phases_json(const Samples& samples) {
+  Json phases = Json::object();
+  for (size_t i = 0; i < kPhaseCount; ++i) {
+    if (samples.phases[i].empty()) continue;
+    phases[std::string(to_string(static_cast<Phase>(i)))] =
+        summary_json(summarise(samples.phases[i]));
+  }
+  return phases;
+}
+
+struct Bench {
+  const Options& options;
+  const LoadedModel& loaded;
+  const Device& device;
+  Samples samples;
+  uint32_t threads = 1;
+  double load_ms = 0;
+};
+
+Json bench_json(const Bench& bench) {
+  const LatencySummary latency = summarise(bench.samples.total);
+  const double deadline = bench.options.deadline_ms;
+  const auto misses = std::count_if(
+      bench.samples.total.begin(), bench.samples.total.end(),
+      [&](Nanoseconds took) { return static_cast<double>(took) > deadline * kMillisecond; });
+  const double gmacs = static_cast<double>(program_cost(bench.loaded.model.program).macs) / 1e9;
+  const PeakFlops peak = measure_peak_flops(bench.threads);
+  return {{"artifact", bench.loaded.artifact},
+          {"backend", bench.device.capabilities().backend},
+          {"device", bench.device.capabilities().name},
+          {"precision", to_string(bench.loaded.model.contract.precision)},
+          {"threads", bench.threads},
+          {"runs", bench.samples.total.size()},
+          {"latency_ms", summary_json(latency)},
+          {"phases_ms", phases_json(bench.samples)},
+          {"deadline_ms", deadline},
+          {"deadline_misses", misses},
+          {"gmacs", gmacs},
+          {"gflops", latency.mean > 0 ? 2 * gmacs / (latency.mean / 1000) : 0},
+          {"peak_gflops", peak.gflops},
+          {"peak_instructions", peak.instructions},
+          {"peak_rss_mb", peak_rss_mb()},
+          {"load_ms", bench.load_ms}};
+}
+
+void print_text(const Json& report) {
+  const Json& latency = report["latency_ms"];
+  const auto number = [](const Json& object, const char* key) {
+    return format_number(object.at(key).get<double>());
+  };
+  std::printf("%s on %s, %s, %s threads, %s runs\n", report["backend"].get<std::string>().c_str(),
+              report["device"].get<std::string>().c_str(),
+              report["precision"].get<std::string>().c_str(), report["threads"].dump().c_str(),
+              report["runs"].dump().c_str());
+  std::printf("latency      mean %s ms, p50 %s, p90 %s, p99 %s, p99.9 %s, max %s ms\n",
+              number(latency, "mean").c_str(), number(latency, "p50").c_str(),
+              number(latency, "p90").c_str(), number(latency, "p99").c_str(),
+              number(latency, "p999").c_str(), number(latency, "max").c_str());
+  for (const auto& [phase, summary] : report["phases_ms"].items()) {
+    std::printf("  %-10s p50 %s ms, p99 %s ms\n", phase.c_str(), number(summary, "p50").c_str(),
+                number(summary, "p99").c_str());
+  }
+  const double peak = report["peak_gflops"].get<double>();
+  const double share = peak > 0 ? 100 * report["gflops"].get<double>() / peak : 0;
+  std::printf("deadline     %s ms, %s misses\n", number(report, "deadline_ms").c_str(),
+              report["deadline_misses"].dump().c_str());
+  std::printf("work         %s GMAC, %s GFLOPS, %s %% of %s GFLOPS (%s, measured)\n",
+              number(report, "gmacs").c_str(), number(report, "gflops").c_str(),
+              format_number(share).c_str(), number(report, "peak_gflops").c_str(),
+              report["peak_instructions"].get<std::string>().c_str());
+  std::printf("memory       %s MB at most\nload         %s ms\n",
+              number(report, "peak_rss_mb").c_str(), number(report, "load_ms").c_str());
+}
+
+// One record per backend and device: the newest.
+Status accept(const Bench& bench, const SigningKey& key) {
+  const DeviceCapabilities& device = bench.device.capabilities();
+  std::vector<Acceptance> acceptances = bench.loaded.model.contract.acceptances;
+  std::erase_if(acceptances, [&](const Acceptance& old) {
+    return old.backend == device.backend && old.device == device.name;
+  });
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  acceptances.push_back({device.backend, device.device_class, device.name,
+                         summarise(bench.samples.total).max,
+                         std::chrono::duration_cast<std::chrono::seconds>(now).count()});
+  return resign_artifact(bench.options.model.path, key, &acceptances);
+}
+
+Status check_accept(const Options& options) {
+  if (options.accept != !options.sign.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "accepting changes the artifact")
+        .expecting("--accept and --sign KEY together", "one of them");
+  }
+  return {};
+}
+
+Status measure(const Options& options, const SigningKey* key) {
+  const Nanoseconds start = Clock::real().monotonic();
+  MODELD_ASSIGN(const LoadedModel loaded, load_model(options.model, /*make_references=*/false));
+  if (key != nullptr && !loaded.from_file) {
+    return Error(ErrorCode::kInvalidArgument, "--accept")
+        .expecting("a .model file", "an ONNX file");
+  }
+  BackendChoice choice = options.backend;
+  if (choice.threads == 0) choice.threads = available_threads();
+  MODELD_ASSIGN(const auto device, open_device(choice));
+  Bench bench{.options = options, .loaded = loaded, .device = *device, .samples = {}};
+  bench.threads = choice.name == "reference" ? 1 : choice.threads;
+  MODELD_ASSIGN(CaptureOptions capture_options, reference_capture_options(loaded.model.contract));
+  capture_options.threads = choice.threads;
+  MODELD_ASSIGN(const auto capture,
+                device->record(loaded.model.program, *loaded.model.weights, capture_options));
+  bench.load_ms = static_cast<double>(Clock::real().monotonic() - start) / kMillisecond;
+  for (size_t i = 0; i < capture->inputs().size(); ++i) {
+    fill_reference_input(loaded.model.contract, i, kInputSeed, 0, capture->staging(i));
+  }
+  note_interrupts();
+  Samples warm;
+  MODELD_TRY(run_many(*capture, options.warmup, "warming up", warm));
+  MODELD_TRY(run_many(*capture, options.runs, "measuring", bench.samples));
+  const Json report = bench_json(bench);
+  if (options.json) {
+    print_json(report);
+  } else {
+    print_text(report);
+  }
+  return key == nullptr ? Status{} : accept(bench, *key);
+}
+
+Status bench_model(const Options& options) {
+  MODELD_TRY(check_accept(options));
+  if (!options.accept) return measure(options, nullptr);
+  MODELD_ASSIGN(const SigningKey key, SigningKey::load(options.sign));
+  return measure(options, &key);
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "bench", "Measure latency, memory and the share of the machine's peak a model reaches");
+  add_model_options(*command, options->model);
+  add_backend_options(*command, options->backend);
+  constexpr uint32_t kMaxRuns = 10'000'000;
+  command->add_option("--runs", options->runs, "Measured runs")
+      ->check(CLI::Range(uint32_t{1}, kMaxRuns))
+      ->capture_default_str();
+  command->add_option("--warmup", options->warmup, "Runs before measuring")
+      ->check(CLI::Range(uint32_t{0}, kMaxRuns))
+      ->capture_default_str();
+  command->add_option("--deadline-ms", options->deadline_ms, "A run that takes longer is a miss")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--accept", options->accept,
+                    "Write the worst time into the artifact as accepted on this device");
+  command->add_option("--sign", options->sign, "Private key for --accept");
+  add_json_flag(*command, options->json);
+  set_example(*command, "modelctl bench driving.model --backend cpu --runs 1000 --json");
+  command->callback([options, &chosen] { chosen = [options] { return bench_model(*options); }; });
+}
+
+}  // namespace modeld::modelctl

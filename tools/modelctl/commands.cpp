@@ -1,0 +1,22 @@
+#include <CLI/CLI.hpp>
+
+#include "tools/modelctl/command.h"
+
+namespace modeld::modelctl {
+
+// In the order of `modelctl --help`: making artifacts, looking at them, running them.
+void add_commands(CLI::App& app, Action& chosen) {
+  add_sample(app, chosen);
+  add_compile(app, chosen);
+  add_keygen(app, chosen);
+  add_sign(app, chosen);
+  add_verify(app, chosen);
+  add_inspect(app, chosen);
+  add_run(app, chosen);
+  add_bench(app, chosen);
+  add_selftest(app, chosen);
+  add_conformance(app, chosen);
+  add_devices(app, chosen);
+}
+
+}  // namespace modeld::modelctl

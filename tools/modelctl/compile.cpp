@@ -1,0 +1,119 @@
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "runtime/artifact/artifact.h"
+#include "runtime/artifact/artifact_writer.h"
+#include "runtime/program/cost.h"
+#include "tools/compile/compile.h"
+#include "tools/modelctl/command.h"
+#include "tools/modelctl/progress.h"
+#include "tools/modelctl/report.h"
+
+namespace modeld::modelctl {
+namespace {
+
+struct Options {
+  std::string onnx;
+  std::string output;
+  std::string pipeline;
+  std::string precision = "f32";
+  std::string sign;
+  bool passes = false;
+  bool json = false;
+};
+
+Result<compile::CompiledModel> compile_file(const Options& options) {
+  compile::CompileOptions compile_options;
+  if (!options.pipeline.empty()) compile_options.pipeline = options.pipeline;
+  const auto precision = parse_precision(options.precision);
+  if (!precision) {
+    return Error(ErrorCode::kInvalidArgument, "--precision")
+        .expecting("f32, bf16 or f16", options.precision);
+  }
+  compile_options.precision = *precision;
+  Progress progress;
+  compile_options.progress = [&](std::string_view what, double fraction) {
+    progress.show(what, fraction);
+  };
+  return compile::compile_onnx(options.onnx, compile_options);
+}
+
+Json passes_json(const std::vector<compile::PassReport>& passes) {
+  Json all = Json::array();
+  for (const auto& pass : passes) all.push_back({{"pass", pass.pass}, {"changes", pass.changes}});
+  return all;
+}
+
+void report(const Options& options, const compile::CompiledModel& compiled,
+            const Artifact& artifact, double seconds) {
+  const Program& program = compiled.model.program;
+  const ProgramCost cost = program_cost(program);
+  const std::string digest = to_hex(artifact.digest());
+  const std::string signature = options.sign.empty() ? "unsigned" : "signed";
+  if (options.json) {
+    print_json({{"artifact", options.output},
+                {"digest", digest},
+                {"signature", signature},
+                {"bytes", artifact.file_bytes()},
+                {"ops", program.ops.size()},
+                {"gmacs", static_cast<double>(cost.macs) / 1e9},
+                {"weights_bytes", cost.constant_bytes},
+                {"seconds", seconds},
+                {"passes", passes_json(compiled.passes)}});
+    return;
+  }
+  if (options.passes) {
+    for (const auto& pass : compiled.passes) {
+      std::printf("pass %s: %zu changes\n", pass.pass.c_str(), pass.changes.size());
+      for (const std::string& change : pass.changes) std::printf("  %s\n", change.c_str());
+    }
+  }
+  std::printf("wrote %s (%s, %s)\ndigest %s\n%zu ops, %s GMAC, weights %s, %.1f s\n",
+              options.output.c_str(), format_bytes(artifact.file_bytes()).c_str(),
+              signature.c_str(), digest.c_str(), program.ops.size(),
+              format_number(static_cast<double>(cost.macs) / 1e9).c_str(),
+              format_bytes(cost.constant_bytes).c_str(), seconds);
+}
+
+Status compile_and_write(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  // The key first: a wrong one should not cost a compile.
+  std::optional<SigningKey> key;
+  if (!options.sign.empty()) {
+    MODELD_ASSIGN(key, SigningKey::load(options.sign));
+  }
+  MODELD_ASSIGN(const compile::CompiledModel compiled, compile_file(options));
+  MODELD_TRY(write_artifact(options.output, compiled.model, key ? &*key : nullptr));
+  const TrustPolicy any{.keys = {}, .allow_unsigned = true, .require_private_file = false};
+  MODELD_ASSIGN(const Artifact artifact, Artifact::open(options.output, any));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  report(options, compiled, artifact, took.count());
+  return {};
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("compile", "Make an artifact of an ONNX network");
+  command->add_option("ONNX", options->onnx, "The network")->required();
+  command->add_option("-o,--output", options->output, "The .model file to write")->required();
+  command->add_option("--pipeline", options->pipeline,
+                      "TOML file: sources, scales, warps, history, stages, slices");
+  command
+      ->add_option("--precision", options->precision,
+                   "Storage of weights and intermediates: f32, bf16 or f16")
+      ->capture_default_str();
+  command->add_option("--sign", options->sign, "Private key to sign with");
+  command->add_flag("--passes", options->passes, "Show what every graph pass changed");
+  add_json_flag(*command, options->json);
+  set_example(*command,
+              "modelctl compile driving.onnx -o driving.model --pipeline driving.toml"
+              " --sign release.key");
+  command->callback(
+      [options, &chosen] { chosen = [options] { return compile_and_write(*options); }; });
+}
+
+}  // namespace modeld::modelctl

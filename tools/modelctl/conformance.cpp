@@ -1,0 +1,172 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/clock.h"
+#include "runtime/device/device.h"
+#include "tools/modelctl/backend_options.h"
+#include "tools/modelctl/command.h"
+#include "tools/modelctl/conformance_case.h"
+#include "tools/modelctl/progress.h"
+#include "tools/modelctl/report.h"
+
+namespace modeld::modelctl {
+namespace {
+
+constexpr Nanoseconds kReplayDeadline = 60 * kSecond;
+
+struct Options {
+  std::string folder;
+  BackendChoice backend;
+  std::string filter;
+  bool json = false;
+};
+
+enum class Verdict { kPassed, kFailed, kUnsupported };
+
+struct CaseResult {
+  std::string name;
+  Verdict verdict = Verdict::kPassed;
+  std::string reason;
+};
+
+// What this build does not know yet is unsupported; everything else that goes wrong is a failure.
+CaseResult failed(const std::string& name, const Error& error) {
+  const bool unsupported = error.code == ErrorCode::kUnsupported;
+  return {name, unsupported ? Verdict::kUnsupported : Verdict::kFailed, to_string(error)};
+}
+
+Status stage_inputs(Capture& capture, const ConformanceData& data) {
+  for (size_t i = 0; i < capture.inputs().size(); ++i) {
+    const Slot& slot = capture.inputs()[i];
+    const auto given = data.inputs.find(slot.name);
+    if (given == data.inputs.end() || given->second.type != slot.type) {
+      return Error(ErrorCode::kCheckFailed, "input '" + slot.name + "'")
+          .expecting(to_string(slot.type),
+                     given == data.inputs.end() ? "none" : to_string(given->second.type));
+    }
+    const auto& bytes = given->second.bytes;
+    std::copy(bytes.begin(), bytes.end(), capture.staging(i).begin());
+  }
+  return {};
+}
+
+Status compare_outputs(const Capture& capture, const ConformanceCase& test,
+                       const ConformanceData& data) {
+  if (capture.outputs().size() != data.outputs.size()) {
+    return Error(ErrorCode::kCheckFailed, "number of outputs")
+        .expecting(std::to_string(data.outputs.size()), std::to_string(capture.outputs().size()));
+  }
+  for (size_t i = 0; i < data.outputs.size(); ++i) {
+    if (!data.outputs[i]) continue;
+    const std::string wrong =
+        difference(*data.outputs[i], capture.outputs()[i].type, capture.output(i));
+    if (!wrong.empty()) {
+      return Error(ErrorCode::kCheckFailed, "output '" + test.outputs[i] + "': " + wrong);
+    }
+  }
+  return {};
+}
+
+Status run_data(Device& device, const ConformanceCase& test, const ConformanceData& data) {
+  compile::CompileOptions options;
+  options.frozen_inputs = frozen_inputs(test, data);
+  options.make_references = false;
+  MODELD_ASSIGN(const compile::CompiledModel compiled, compile::compile_onnx(test.model, options));
+  const Model& model = compiled.model;
+  MODELD_ASSIGN(const auto capture, device.record(model.program, *model.weights, {}));
+  MODELD_TRY(stage_inputs(*capture, data));
+  MODELD_ASSIGN(Submission * submission, capture->replay());
+  MODELD_TRY(submission->wait(Deadline::after(Clock::real(), kReplayDeadline)));
+  return compare_outputs(*capture, test, data);
+}
+
+CaseResult run_case(Device& device, const std::filesystem::path& root, const std::string& name) {
+  const auto test = read_case(root, name);
+  if (!test.ok()) return failed(name, test.error());
+  if (test->data.empty()) return {name, Verdict::kFailed, "no test_data_set_0"};
+  for (const ConformanceData& data : test->data) {
+    const Status status = run_data(device, *test, data);
+    if (!status.ok()) return failed(name, status.error());
+  }
+  return {name, Verdict::kPassed, ""};
+}
+
+Result<std::vector<CaseResult>> run_all(Device& device, const Options& options) {
+  MODELD_ASSIGN(std::vector<std::string> names, list_cases(options.folder));
+  std::erase_if(names, [&](const std::string& name) {
+    return name.find(options.filter) == std::string::npos;
+  });
+  if (names.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "no cases in " + options.folder)
+        .expecting("folders with a model.onnx whose name contains '" + options.filter + "'",
+                   "none");
+  }
+  Progress progress;
+  std::vector<CaseResult> results;
+  for (const std::string& name : names) {
+    progress.show(name, static_cast<double>(results.size()) / static_cast<double>(names.size()));
+    results.push_back(run_case(device, options.folder, name));
+  }
+  return results;
+}
+
+size_t count(const std::vector<CaseResult>& results, Verdict verdict) {
+  return static_cast<size_t>(
+      std::count_if(results.begin(), results.end(),
+                    [&](const CaseResult& result) { return result.verdict == verdict; }));
+}
+
+void report(const Options& options, const std::vector<CaseResult>& results) {
+  Json failures = Json::array();
+  for (const CaseResult& result : results) {
+    if (result.verdict == Verdict::kPassed) continue;
+    const bool unsupported = result.verdict == Verdict::kUnsupported;
+    failures.push_back(
+        {{"name", result.name}, {"reason", (unsupported ? "unsupported: " : "") + result.reason}});
+  }
+  if (options.json) {
+    print_json({{"total", results.size()},
+                {"passed", count(results, Verdict::kPassed)},
+                {"failed", count(results, Verdict::kFailed)},
+                {"unsupported", count(results, Verdict::kUnsupported)},
+                {"failures", failures}});
+    return;
+  }
+  for (const Json& failure : failures) {
+    std::printf("%s: %s\n", failure["name"].get<std::string>().c_str(),
+                failure["reason"].get<std::string>().c_str());
+  }
+  std::printf("%zu cases: %zu passed, %zu failed, %zu unsupported\n", results.size(),
+              count(results, Verdict::kPassed), count(results, Verdict::kFailed),
+              count(results, Verdict::kUnsupported));
+}
+
+Status conformance(const Options& options) {
+  MODELD_ASSIGN(const auto device, open_device(options.backend));
+  MODELD_ASSIGN(const std::vector<CaseResult> results, run_all(*device, options));
+  report(options, results);
+  const size_t wrong = count(results, Verdict::kFailed);
+  const size_t unsupported = count(results, Verdict::kUnsupported);
+  if (wrong == 0 && unsupported == 0) return {};
+  return Error(ErrorCode::kCheckFailed, "conformance")
+      .expecting("every case to pass", std::to_string(wrong) + " failed, " +
+                                           std::to_string(unsupported) + " unsupported");
+}
+
+}  // namespace
+
+void add_conformance(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "conformance", "Run ONNX node tests: NAME/model.onnx, NAME/test_data_set_K/*.pb");
+  command->add_option("DIR", options->folder, "Folder of cases")->required();
+  add_backend_options(*command, options->backend);
+  command->add_option("--filter", options->filter, "Only cases whose name contains this");
+  add_json_flag(*command, options->json);
+  set_example(*command, "modelctl conformance onnx-node --backend reference --filter conv");
+  command->callback([options, &chosen] { chosen = [options] { return conformance(*options); }; });
+}
+
+}  // namespace modeld::modelctl

@@ -1,0 +1,111 @@
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "runtime/program/cost.h"
+#include "runtime/program/memory_plan.h"
+#include "tools/modelctl/command.h"
+#include "tools/modelctl/inspect_json.h"
+#include "tools/modelctl/model_source.h"
+#include "tools/modelctl/report.h"
+
+namespace modeld::modelctl {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  bool ops = false;
+  bool json = false;
+};
+
+void print_list(const char* title, const Json& list,
+                const std::function<std::string(const Json&)>& line) {
+  if (list.empty()) return;
+  std::printf("\n%s\n", title);
+  for (const Json& item : list) std::printf("  %s\n", line(item).c_str());
+}
+
+std::string text(const Json& object, const char* key) {
+  const Json& value = object.at(key);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string tensor_line(const Json& item) {
+  std::string line = text(item, "name") + "  " + text(item, "type");
+  if (item.contains("role")) line += "  " + text(item, "role");
+  if (item.contains("source") && !text(item, "source").empty())
+    line += " <- " + text(item, "source");
+  if (item.contains("next")) line += "  next: " + text(item, "next");
+  return line;
+}
+
+std::string camera_line(const Json& item) {
+  return text(item, "frame_input") + " through " + text(item, "transform_input") + " to " +
+         text(item, "layout") + " " + text(item, "output_size") + ", border " +
+         text(item, "border") + ", sizes " + item.at("sizes").dump();
+}
+
+std::string op_line(const Json& item) {
+  return text(item, "kind") + "  " + text(item, "name") + "  -> " + item.at("outputs").dump() +
+         "  " + format_number(item.at("macs").get<double>() / 1e6) + " MMAC";
+}
+
+void print_slices(const Json& outputs) {
+  for (const Json& output : outputs) {
+    std::printf("\nslices of %s\n", text(output, "name").c_str());
+    for (const Json& slice : output.at("slices")) {
+      std::printf("  %s [%s, %s)%s\n", text(slice, "name").c_str(), text(slice, "start").c_str(),
+                  text(slice, "stop").c_str(), slice.at("varies").get<bool>() ? " varies" : "");
+    }
+  }
+}
+
+void print_text(const Json& document, bool ops) {
+  for (const char* key : {"name", "role", "digest", "signature", "precision", "device_classes",
+                          "compiler_version", "checkpoint", "source_sha256"}) {
+    std::printf("%-18s %s\n", key, text(document, key).c_str());
+  }
+  const Json& program = document.at("program");
+  std::printf("%-18s %s ops, %s GMAC, weights %s, arena %s\n", "program",
+              text(program, "ops").c_str(),
+              format_number(program.at("gmacs").get<double>()).c_str(),
+              format_bytes(program.at("weights_bytes").get<uint64_t>()).c_str(),
+              format_bytes(program.at("arena_bytes").get<uint64_t>()).c_str());
+  print_list("inputs", document.at("inputs"), tensor_line);
+  print_list("states", document.at("states"), tensor_line);
+  print_list("outputs", document.at("outputs"), tensor_line);
+  print_slices(document.at("outputs"));
+  print_list("cameras", document.at("cameras"), camera_line);
+  print_list("accepted on", document.at("acceptances"), [](const Json& item) {
+    return text(item, "backend") + ", " + text(item, "device") + ": worst " +
+           text(item, "worst_ms") + " ms";
+  });
+  if (ops) print_list("ops", document.at("op_list"), op_line);
+}
+
+Status inspect(const Options& options) {
+  MODELD_ASSIGN(const LoadedModel loaded, load_model(options.model, /*make_references=*/false));
+  Json document = inspect_json(loaded);
+  if (options.json) {
+    print_json(document);
+  } else {
+    print_text(document, options.ops);
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("inspect", "Show what a model promises and what it consists of");
+  add_model_options(*command, options->model);
+  command->add_flag("--ops", options->ops, "List every op");
+  add_json_flag(*command, options->json);
+  set_example(*command, "modelctl inspect driving.model --ops");
+  command->callback([options, &chosen] { chosen = [options] { return inspect(*options); }; });
+}
+
+}  // namespace modeld::modelctl
