@@ -119,7 +119,6 @@ class DrivingLoop final : public FrameLoop {
   std::optional<ipc::Frame> main_frame_;  // taken, not yet answered
   std::optional<ipc::Frame> extra_frame_;
   uint64_t main_server_ = 0;
-  uint64_t extra_server_ = 0;
 
   VehicleInputs values_;
   RoadTransforms transforms_;

@@ -39,6 +39,7 @@ class ChildProcess {
   ProcessEnd terminate(const Clock& clock, Nanoseconds grace, Nanoseconds& took);
 
   const std::string& name() const { return name_; }
+  pid_t pid() const { return pid_; }
 
  private:
   ChildProcess(pid_t pid, std::string name) : pid_(pid), name_(std::move(name)) {}

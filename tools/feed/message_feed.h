@@ -19,7 +19,7 @@ namespace modeld {
 // Used by one thread. Source of topics, rates and fields: interoperability facts 2.4, 3.5 and 7.3.
 class MessageFeed {
  public:
-  // `sensor_height` tells the camera set: 760 is the os04c10, everything else the ox03c10.
+  // `frame_height` tells the camera set: 760 is the os04c10, everything else the ox03c10.
   static Result<std::unique_ptr<MessageFeed>> create(const Clock& clock, ipc::Transport& transport,
                                                      ipc::NameSet names, uint32_t frame_height);
 
