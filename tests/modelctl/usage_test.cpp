@@ -10,9 +10,9 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kCommands = {"bench",    "compile", "conformance", "devices",
-                                            "inspect",  "keygen",  "run",         "sample",
-                                            "selftest", "sign",    "verify"};
+const std::vector<std::string> kCommands = {
+    "bench",   "camera", "compile", "config", "conformance", "demo", "devices", "dump",
+    "inspect", "keygen", "run",     "sample", "selftest",    "sign", "verify"};
 
 class UsageTest : public ToolTest {};
 

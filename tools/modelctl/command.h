@@ -18,9 +18,13 @@ using Action = std::function<Status()>;
 
 // Declares the subcommand and its options on `app`; if the user asks for it, `chosen` is set.
 void add_bench(CLI::App& app, Action& chosen);
+void add_camera(CLI::App& app, Action& chosen);
 void add_compile(CLI::App& app, Action& chosen);
+void add_config(CLI::App& app, Action& chosen);
 void add_conformance(CLI::App& app, Action& chosen);
+void add_demo(CLI::App& app, Action& chosen);
 void add_devices(CLI::App& app, Action& chosen);
+void add_dump(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 void add_keygen(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);

@@ -4,7 +4,8 @@
 
 namespace modeld::modelctl {
 
-// In the order of `modelctl --help`: making artifacts, looking at them, running them.
+// In the order of `modelctl --help`: making artifacts, looking at them, running them;
+// the daemons and what is around them.
 void add_commands(CLI::App& app, Action& chosen) {
   add_sample(app, chosen);
   add_compile(app, chosen);
@@ -17,6 +18,10 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_selftest(app, chosen);
   add_conformance(app, chosen);
   add_devices(app, chosen);
+  add_config(app, chosen);
+  add_camera(app, chosen);
+  add_dump(app, chosen);
+  add_demo(app, chosen);
 }
 
 }  // namespace modeld::modelctl
