@@ -40,13 +40,74 @@ void copy_row(const Element* from, Element* to, const CopyAxis& axis, int64_t be
     std::fill(to + begin, to + end, *from);
     return;
   }
+  if (axis.from_stride == 2 && axis.to_stride == 1) {  // a constant stride becomes shuffles
+    for (int64_t i = begin; i < end; ++i) to[i] = from[i * 2];
+    return;
+  }
   for (int64_t i = begin; i < end; ++i) to[i * axis.to_stride] = from[i * axis.from_stride];
+}
+
+// A few planes woven into rows of `kColumns`: what turns a picture's channels around.
+template <int64_t kColumns, typename Element>
+void weave(const Element* from, Element* to, const CopyAxis& rows, int64_t plane, int64_t begin,
+           int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    for (int64_t j = 0; j < kColumns; ++j) {
+      to[i * kColumns + j] = from[i * rows.from_stride + j * plane];
+    }
+  }
+}
+
+// The reverse.
+template <int64_t kRows, typename Element>
+void unweave(const Element* from, Element* to, const CopyAxis& rows, int64_t columns, int64_t begin,
+             int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    Element* target = to + i * rows.to_stride;
+    const Element* source = from + i;
+    for (int64_t j = 0; j < columns; ++j) target[j] = source[j * kRows];
+  }
+}
+
+// True if it was one of the common numbers of channels.
+template <typename Element>
+bool copy_woven(const Element* from, Element* to, const CopyAxis& rows, const CopyAxis& columns,
+                int64_t begin, int64_t end) {
+  if (rows.from_stride != 1 || columns.to_stride != 1) return false;
+  if (rows.to_stride == columns.extent) {
+    switch (columns.extent) {
+      case 3:
+        return weave<3>(from, to, rows, columns.from_stride, begin, end), true;
+      case 4:
+        return weave<4>(from, to, rows, columns.from_stride, begin, end), true;
+      case 6:
+        return weave<6>(from, to, rows, columns.from_stride, begin, end), true;
+      case 12:
+        return weave<12>(from, to, rows, columns.from_stride, begin, end), true;
+      default:
+        break;
+    }
+  }
+  if (columns.from_stride == rows.extent) {
+    switch (rows.extent) {
+      case 2:
+        return unweave<2>(from, to, rows, columns.extent, begin, end), true;
+      case 3:
+        return unweave<3>(from, to, rows, columns.extent, begin, end), true;
+      case 4:
+        return unweave<4>(from, to, rows, columns.extent, begin, end), true;
+      default:
+        break;
+    }
+  }
+  return false;
 }
 
 // `rows` is contiguous in `from`, `columns` in `to`.
 template <typename Element>
 void copy_tiles(const Element* from, Element* to, const CopyAxis& rows, const CopyAxis& columns,
                 int64_t begin, int64_t end) {
+  if (copy_woven(from, to, rows, columns, begin, end)) return;
   for (int64_t r = begin; r < end; r += kTile) {
     const int64_t r_end = std::min(r + kTile, end);
     for (int64_t c = 0; c < columns.extent; c += kTile) {

@@ -153,6 +153,31 @@ bool lower_layer_norm(Lowering& lowering, const Op& op) {
   return true;
 }
 
+void batch_norm(const Split3& split, const float* factors, const float* addends, const float* in,
+                float* out, const RunContext& context) {
+  if (split.inner == 1) {  // channels last
+    const Share rows = share_of(split.outer, context.part, context.parts);
+    vectorised([&]() MODELD_ALWAYS_INLINE {
+      for (int64_t row = rows.begin; row < rows.end; ++row) {
+        const float* from = in + row * split.axis;
+        float* to = out + row * split.axis;
+        for (int64_t c = 0; c < split.axis; ++c) to[c] = from[c] * factors[c] + addends[c];
+      }
+    });
+    return;
+  }
+  const Share rows = share_of(split.outer * split.axis, context.part, context.parts);
+  vectorised([&]() MODELD_ALWAYS_INLINE {
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      const float factor = factors[row % split.axis];
+      const float addend = addends[row % split.axis];
+      for (int64_t i = row * split.inner; i < (row + 1) * split.inner; ++i) {
+        out[i] = in[i] * factor + addend;
+      }
+    }
+  });
+}
+
 // Statistics are constants of the artifact; what the importer did not fold becomes one factor and
 // one addend per channel here.
 bool lower_batch_norm(Lowering& lowering, const Op& op) {
@@ -180,19 +205,8 @@ bool lower_batch_norm(Lowering& lowering, const Op& op) {
   options.parallel = lowering.type(in).elements() >= kWorthSharing;
   options.in_place = {from};
   lowering.add(step_of([=](const RunContext& context) {
-                 const Share rows = share_of(split.outer * split.axis, context.part, context.parts);
-                 const float* source = context.at<float>(from);
-                 float* target = context.at<float>(to);
-                 vectorised([&]() MODELD_ALWAYS_INLINE {
-                   for (int64_t row = rows.begin; row < rows.end; ++row) {
-                     const auto channel = static_cast<size_t>(row % split.axis);
-                     const float factor = factors[channel];
-                     const float addend = addends[channel];
-                     for (int64_t i = row * split.inner; i < (row + 1) * split.inner; ++i) {
-                       target[i] = source[i] * factor + addend;
-                     }
-                   }
-                 });
+                 batch_norm(split, factors.data(), addends.data(), context.at<float>(from),
+                            context.at<float>(to), context);
                }),
                "own: batch norm", {from}, {to}, std::move(options));
   return true;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/cpu/flush_subnormals.h"
 #include "runtime/cpu/onednn.h"
 #include "runtime/cpu/replay_heap.h"
 
@@ -53,6 +54,7 @@ void OneDnnCall::execute(const RunContext& context) {
     dnnl_memory_set_data_handle(argument.memory.get(), address);
     impl_->addresses[i] = address;
   }
+  const FlushSubnormals flush;
   const dnnl_status_t status =
       dnnl_primitive_execute(impl_->primitive.get(), tools.stream.get(),
                              static_cast<int>(impl_->call.size()), impl_->call.data());

@@ -70,7 +70,7 @@ class Replayer {
   ReplayReport report_;
   bool keeps_step_times_ = false;
   std::vector<Nanoseconds> step_times_;  // by step
-  std::optional<Phase> phase_;  // the one member 0 is in
+  std::optional<Phase> phase_;           // the one member 0 is in
 };
 
 }  // namespace modeld::cpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/cpu/flush_subnormals.h"
 #include "runtime/cpu/simd.h"
 
 namespace modeld::cpu {
@@ -58,6 +59,7 @@ AlignedBytes pack_columns(const float* b, int64_t inner, int64_t columns, int64_
 }
 
 void row_product(const RowProduct& product, int64_t first, int64_t last) {
+  const FlushSubnormals flush;
   switch (product.rows) {
     case 1:
       return blocks<1>(product, first, last);

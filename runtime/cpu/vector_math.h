@@ -71,8 +71,32 @@ MODELD_MATH expm1(float x) {
   return choose(std::fabs(x) < 0.35f, p, exp(x) - 1.0f);
 }
 
+// e^-a for a >= 0: as exp(), but the result cannot overflow, and below 2^-126 it is 0.
+MODELD_MATH exp_minus(float a) {
+  constexpr float kLog2e = 1.44269504f;
+  constexpr float kLn2High = 0.693359375f;
+  constexpr float kLn2Low = -2.12194440e-4f;
+  constexpr float kRound = 12582912.0f;
+  constexpr float kLast = 87.0f;
+  const float x = choose(a < kLast, -a, -kLast);
+  const float shifted = x * kLog2e + kRound;
+  const float n = shifted - kRound;
+  const float r = (x - n * kLn2High) - n * kLn2Low;
+  float p = 1.0f / 720.0f;
+  p = p * r + 1.0f / 120.0f;
+  p = p * r + 1.0f / 24.0f;
+  p = p * r + 1.0f / 6.0f;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  const int32_t exponent = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kRound);
+  return choose(a < kLast, p * std::bit_cast<float>((exponent + 127) << 23), 0.0f);
+}
+
+// With t = e^-|x|: 1 / (1 + t) on the right, t / (1 + t) on the left. NaN stays.
 MODELD_MATH sigmoid(float x) {
-  return 1.0f / (1.0f + exp(-x));
+  const float t = exp_minus(std::fabs(x));
+  return choose(x != x, x, choose(x < 0.0f, t, 1.0f) / (1.0f + t));
 }
 
 // sign(x) * (1 - 2 / (e^2|x| + 1)); below 0.35 by way of expm1, where 1 - ... would cancel.
@@ -180,12 +204,11 @@ MODELD_MATH gelu(float x) {
 
 // x/2 (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3)
 MODELD_MATH gelu_tanh(float x) {
-  const float u = 1.59576912f * (x + 0.044715f * x * x * x);
-  return x / (1.0f + exp(-u));
+  return x * sigmoid(1.59576912f * (x + 0.044715f * x * x * x));
 }
 
 MODELD_MATH silu(float x) {
-  return x / (1.0f + exp(-x));
+  return x * sigmoid(x);
 }
 
 #undef MODELD_MATH

@@ -187,6 +187,32 @@ TEST(CpuSteadyState, ThreadsSleepBetweenFrames) {
   EXPECT_LT(paced / kFrames, 3 * busy / kFrames + 0.002);
 }
 
+// Weights of dead channels are subnormal in trained networks; they must not cost more than others.
+TEST(CpuSteadyState, SubnormalWeightsCostNothing) {
+  const auto seconds_with = [](double weight) {
+    ProgramBuilder builder;
+    const TensorId x = builder.input("x", f32({1, 32, 40, 40}));
+    const std::vector<double> values(32 * 32 * 9, weight);
+    const TensorId w = builder.constant(make_tensor(DType::kFloat32, {32, 32, 3, 3}, values));
+    builder.output(builder.op(OpKind::kConv, {x, w},
+                              {{"strides", Ints{1, 1}},
+                               {"pads", Ints{1, 1, 1, 1}},
+                               {"dilations", Ints{1, 1}},
+                               {"group", int64_t{1}}}),
+                   "y");
+    const Recorded cpu = record_on("cpu", builder, 1);
+    fill_inputs(*cpu.capture, 1);
+    double best = 1e9;
+    for (int i = 0; i < 10; ++i) {
+      const double start = process_cpu_seconds();
+      replay_once(*cpu.capture);
+      best = std::min(best, process_cpu_seconds() - start);
+    }
+    return best;
+  };
+  EXPECT_LT(seconds_with(1e-40), 5 * seconds_with(0.01));
+}
+
 TEST(CpuSteadyState, WaitGivesUpAndTheWorkGoesOn) {
   const Recorded cpu = record_on("cpu", small_network(), 1);
   fill_inputs(*cpu.capture, 1);
