@@ -1,6 +1,7 @@
 // Conv and ConvTranspose of float tensors with constant weights.
 #include "runtime/cpu/convolution.h"
 #include "runtime/cpu/lowering.h"
+#include "runtime/cpu/simd.h"
 
 namespace modeld::cpu {
 namespace {
@@ -67,6 +68,22 @@ ConvolutionSpec spec_of(const Lowering& lowering, const Op& op) {
   return spec;
 }
 
+// Every element `times` times in a row.
+void repeat(const float* from, float* to, Share share, int64_t times) {
+  if (times == 2) {
+    vectorised([&]() MODELD_ALWAYS_INLINE {
+      for (int64_t i = share.begin; i < share.end; ++i) {
+        to[2 * i] = from[i];
+        to[2 * i + 1] = from[i];
+      }
+    });
+    return;
+  }
+  for (int64_t i = share.begin; i < share.end; ++i) {
+    for (int64_t j = 0; j < times; ++j) to[i * times + j] = from[i];
+  }
+}
+
 // A depthwise convolution with several outputs per channel has no fast code in the library; with
 // every channel repeated that often it is an ordinary depthwise one.
 void repeat_channels(Lowering& lowering, ConvolutionSpec& spec) {
@@ -76,10 +93,15 @@ void repeat_channels(Lowering& lowering, ConvolutionSpec& spec) {
   for (const int64_t extent : spec.in) positions *= extent;
   const ValueId repeated =
       lowering.temporary(static_cast<uint64_t>(positions * spec.out_channels) * sizeof(float));
-  lowering.add_copy(CopyPlan(sizeof(float), {{positions, spec.in_channels, spec.out_channels},
-                                             {spec.in_channels, 1, times},
-                                             {times, 0, 1}}),
-                    "own: repeat channels", spec.source, repeated);
+  const ValueId from = spec.source;
+  const int64_t count = positions * spec.in_channels;
+  Lowering::StepOptions options;
+  options.parallel = count >= 16 * 1024;
+  lowering.add(step_of([=](const RunContext& context) {
+                 const Share share = share_of(count, context.part, context.parts, 16);
+                 repeat(context.at<float>(from), context.at<float>(repeated), share, times);
+               }),
+               "own: repeat channels", {from}, {repeated}, std::move(options));
   spec.source = repeated;
   spec.in_channels = spec.out_channels;
   spec.groups = spec.out_channels;

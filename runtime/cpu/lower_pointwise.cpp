@@ -282,7 +282,10 @@ bool lower_cast(Lowering& lowering, const Op& op) {
     return true;
   }
   const bool rounds = is_half(to_type) && lowering.stored(in) == DType::kFloat32;
-  const bool widens = to_type == DType::kFloat32 && make_to_float(from_type, 0, 0, 0) != nullptr;
+  // float16 holds every integer of one byte.
+  const bool exact =
+      to_type == DType::kFloat32 || (to_type == DType::kFloat16 && size_of(from_type) == 1);
+  const bool widens = exact && make_to_float(from_type, 0, 0, 0) != nullptr;
   if (!rounds && !widens) return false;
   const ValueId from = lowering.value(in, layout);
   const ValueId to = lowering.define(out, layout);

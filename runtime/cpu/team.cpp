@@ -9,9 +9,9 @@
 namespace modeld::cpu {
 namespace {
 
-// About a tenth of a millisecond: several small steps, far less than putting a thread to sleep and
-// waking it costs in sum over a frame, and the most a helper burns while member 0 works alone.
-constexpr int kSpins = 2000;
+// Some 20 to 40 microseconds: about what putting a thread to sleep and waking it costs, so never
+// more than twice the best choice, whatever the other members do (or are not given time to do).
+constexpr int kSpins = 600;
 
 void relax() {
 #ifdef MODELD_CPU_X86
