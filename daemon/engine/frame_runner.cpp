@@ -22,6 +22,19 @@ Nanoseconds length(const PhaseTimes& times) {
   return times.started != 0 && times.ended > times.started ? times.ended - times.started : 0;
 }
 
+// History steps run before and after the network's: together they are one stretch of time, which
+// the warps may overlap at its start.
+Nanoseconds model_length(const PhaseTimes& history, const PhaseTimes& model,
+                         const PhaseTimes& warp) {
+  PhaseTimes both = model;
+  if (history.started != 0) {
+    both.started = both.started == 0 ? history.started : std::min(both.started, history.started);
+    both.ended = std::max(both.ended, history.ended);
+  }
+  if (warp.ended != 0 && warp.ended < both.ended) both.started = std::max(both.started, warp.ended);
+  return length(both);
+}
+
 }  // namespace
 
 void add_device_times(const ReplayReport& report, FrameTimes& times) {
@@ -36,7 +49,8 @@ void add_device_times(const ReplayReport& report, FrameTimes& times) {
   if (queued != 0 && started > queued) times[FramePhase::kQueue] += started - queued;
   times[FramePhase::kUpload] += length(phase(Phase::kUpload));
   times[FramePhase::kWarp] += length(phase(Phase::kWarp));
-  times[FramePhase::kModel] += length(phase(Phase::kHistory)) + length(phase(Phase::kModel));
+  times[FramePhase::kModel] +=
+      model_length(phase(Phase::kHistory), phase(Phase::kModel), phase(Phase::kWarp));
   times[FramePhase::kDownload] += length(phase(Phase::kDownload));
 }
 
