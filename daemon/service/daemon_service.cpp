@@ -173,8 +173,8 @@ Status DaemonService::serve() {
   MODELD_TRY(open_engine_and_prove());
   if (environment_.stop_requested()) return Error(ErrorCode::kInterrupted, "asked to stop");
   notifier_.ready();
-  MODELD_ASSIGN(const auto loop, make_loop());
-  return answer_frames(*loop);
+  MODELD_ASSIGN(loop_, make_loop());
+  return answer_frames(*loop_);
 }
 
 void DaemonService::end_with(const Error& error) {

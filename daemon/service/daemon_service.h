@@ -77,6 +77,9 @@ class DaemonService {
   std::unique_ptr<ipc::Transport> transport_;
   std::unique_ptr<HealthPublisher> publisher_;
   std::unique_ptr<Engine> engine_;
+  // Health points at the loop's streams and topics, so the loop stays until the last health message
+  // is out; it uses the transport and the engine, so it goes before them.
+  std::unique_ptr<FrameLoop> loop_;
   uint64_t noted_changes_ = 0;
 };
 
