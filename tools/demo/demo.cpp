@@ -209,7 +209,7 @@ Result<DemoResult> run_demo(const DemoOptions& options, const Clock& clock,
                             const std::function<void(std::string_view)>& tell) {
   MODELD_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create(options.keep));
   MODELD_ASSIGN(const Places places, make_places(folder));
-  MODELD_ASSIGN(const DemoModels models, make_demo_models(folder.path(), tell));
+  MODELD_ASSIGN(const DemoModels models, make_demo_models(folder.path(), tell, stop));
   MODELD_TRY(MessageFeed::write_car_params(places.params));
 
   ipc::ZmqOptions zmq;

@@ -13,7 +13,9 @@ namespace {
 
 Result<std::filesystem::path> make_model(samples::SampleKind kind, const std::string& pipeline,
                                          const SigningKey& key, const std::filesystem::path& folder,
-                                         const std::function<void(std::string_view)>& tell) {
+                                         const std::function<void(std::string_view)>& tell,
+                                         const std::function<bool()>& stop) {
+  if (stop()) return Error(ErrorCode::kInterrupted, "interrupted");
   const std::string name(samples::to_string(kind));
   tell("making the " + name + " network");
   const std::filesystem::path onnx = folder / (name + ".onnx");
@@ -30,16 +32,17 @@ Result<std::filesystem::path> make_model(samples::SampleKind kind, const std::st
 }  // namespace
 
 Result<DemoModels> make_demo_models(const std::filesystem::path& folder,
-                                    const std::function<void(std::string_view)>& tell) {
+                                    const std::function<void(std::string_view)>& tell,
+                                    const std::function<bool()>& stop) {
   DemoModels models;
   MODELD_ASSIGN(const SigningKey key, SigningKey::generate());
   MODELD_ASSIGN(const PublicKey public_key, key.public_key());
   models.trust = folder / "demo.pub";
   MODELD_TRY(save_public_key(public_key, models.trust));
   MODELD_ASSIGN(models.driving,
-                make_model(samples::SampleKind::kDriving, "driving.toml", key, folder, tell));
-  MODELD_ASSIGN(models.monitoring,
-                make_model(samples::SampleKind::kMonitoring, "monitoring.toml", key, folder, tell));
+                make_model(samples::SampleKind::kDriving, "driving.toml", key, folder, tell, stop));
+  MODELD_ASSIGN(models.monitoring, make_model(samples::SampleKind::kMonitoring, "monitoring.toml",
+                                              key, folder, tell, stop));
   return models;
 }
 

@@ -16,8 +16,9 @@ struct DemoModels {
 };
 
 // Writes the sample networks, compiles and signs them with a fresh key, all inside `folder`.
-// `tell` is called with what is being done.
+// `tell` is called with what is being done; `stop` is asked before each model (kInterrupted).
 Result<DemoModels> make_demo_models(const std::filesystem::path& folder,
-                                    const std::function<void(std::string_view)>& tell);
+                                    const std::function<void(std::string_view)>& tell,
+                                    const std::function<bool()>& stop);
 
 }  // namespace modeld

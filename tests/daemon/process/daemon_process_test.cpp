@@ -63,7 +63,8 @@ class DaemonProcess : public testing::Test {
   // Making the models takes seconds: once for all tests.
   static void SetUpTestSuite() {
     model_folder_ = new test::TempDir;
-    auto made = make_demo_models(model_folder_->path(), [](std::string_view) {});
+    auto made = make_demo_models(
+        model_folder_->path(), [](std::string_view) {}, [] { return false; });
     ASSERT_TRUE(made.ok()) << to_string(made.error());
     models_ = new DemoModels(std::move(made).value());
   }

@@ -38,16 +38,17 @@ Heard read_model(wire::ModelDataV2::Reader model) {
   return heard;
 }
 
-Nv12Layout bench_layout(uint32_t stride) {
-  if (stride == 0) return *Nv12Layout::openpilot(1344, 760);
-  const uint64_t chroma = uint64_t{stride} * 768 + 4096;  // not stride times height
-  return {1344, 760, stride, chroma, chroma + uint64_t{stride} * 379 + 1344};
+Nv12Layout bench_layout(const BenchOptions& options) {
+  if (options.stride == 0) return *Nv12Layout::openpilot(options.width, options.height);
+  const uint64_t chroma = uint64_t{options.stride} * (options.height + 8) + 4096;
+  const uint64_t last_row = uint64_t{options.stride} * (options.height / 2 - 1);
+  return {options.width, options.height, options.stride, chroma, chroma + last_row + options.width};
 }
 
 }  // namespace
 
 DrivingBench::DrivingBench(const BenchOptions& options)
-    : layout(bench_layout(options.stride)), health("modeld", "test", HealthLimits{}, clock) {
+    : layout(bench_layout(options)), health("modeld", "test", HealthLimits{}, clock) {
   EXPECT_TRUE(layout.check().ok());
   script.takes = 10 * kMillisecond;
   script.can_import = options.mode == FrameInput::kZeroCopy;

@@ -29,7 +29,9 @@ struct BenchOptions {
   size_t buffers = 8;
   FrameInput mode = FrameInput::kUpload;
   bool calibrate = true;  // send calibration and states before the first frame
-  uint32_t stride = 0;    // 0: openpilot's layout
+  uint32_t width = 1344;
+  uint32_t height = 760;
+  uint32_t stride = 0;  // 0: openpilot's layout; else one with a gap before chroma
 };
 
 class DrivingBench {

@@ -46,6 +46,8 @@ class FakeCamera::Stream final : public ipc::FrameStream {
   }
   void maintain() override {}
   ipc::FrameCheck check(const ipc::Frame& frame) override {
+    ++camera_.checks_;
+    if (camera_.before_check) camera_.before_check(camera_.checks_);
     if (!frame.buffer->intact()) return ipc::FrameCheck::kUnreadable;
     return ipc::check_frame(frame.info, frame.buffer->trailing_frame_id(),
                             camera_.newest_.value_or(0),

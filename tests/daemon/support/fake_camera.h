@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,6 +25,10 @@ class FakeCamera {
   // Files behind the buffers of this server become too short.
   void truncate() { truncated_ = true; }
 
+  // Runs before every check() of a reader, which may have been slow; gets the check's number,
+  // from 1.
+  std::function<void(uint64_t)> before_check;
+
   // One reader. The camera must outlive it.
   std::unique_ptr<ipc::FrameStream> stream(bool conflate, uint32_t guard = 1);
 
@@ -40,6 +45,7 @@ class FakeCamera {
   std::optional<uint32_t> newest_;
   ipc::StreamState state_;
   bool truncated_ = false;
+  uint64_t checks_ = 0;
 };
 
 }  // namespace modeld::test
