@@ -49,6 +49,16 @@ TEST(DemoVerdict, NothingHeardFailsOnBothCounts) {
   EXPECT_FALSE(judge({}, heard(100)).failures.empty());
 }
 
+TEST(DemoVerdict, AnswersWithoutTheirCompanionsFail) {
+  HeardDaemon daemon = heard(200);
+  daemon.companions_per_answer = 2;
+  daemon.companions = 400;
+  EXPECT_TRUE(judge({1, 200}, daemon).failures.empty());
+  daemon.companions = 200;
+  ASSERT_EQ(judge({1, 200}, daemon).failures.size(), 1u);
+  EXPECT_NE(judge({1, 200}, daemon).failures[0].find("200 of 400"), std::string::npos);
+}
+
 TEST(DemoVerdict, NumbersThatAreNotFiniteFail) {
   HeardDaemon daemon = heard(200);
   daemon.not_finite = 1;

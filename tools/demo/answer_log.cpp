@@ -107,6 +107,7 @@ HeardHealth copy_health(wire::Health::Reader message) {
 AnswerLog::AnswerLog(const Clock& clock, ipc::Transport& transport)
     : clock_(clock), transport_(transport) {
   driving_.name = "modeld";
+  driving_.companions_per_answer = 2;
   monitoring_.name = "dmonitoringmodeld";
 }
 

@@ -48,6 +48,7 @@ struct HeardDaemon {
   std::string name;
   std::map<uint32_t, Answer> answers;  // modelV2 or driverStateV2
   uint64_t companions = 0;             // drivingModelData and cameraOdometry
+  uint64_t companions_per_answer = 0;  // how many belong to each answer
   uint64_t undecodable = 0;
   uint64_t not_finite = 0;
   std::string first_not_finite;  // topic and frame

@@ -42,6 +42,11 @@ DaemonVerdict judge(const SentFrames& sent, const HeardDaemon& heard) {
   if (!enough(verdict.valid, verdict.judged, kValidShare)) {
     fail(share("valid answers", verdict.valid, verdict.judged, kValidShare));
   }
+  const uint64_t companions = heard.companions_per_answer * heard.answers.size();
+  if (companions != 0 && !enough(heard.companions, companions, kAnsweredShare)) {
+    fail(share("drivingModelData and cameraOdometry beside modelV2", heard.companions, companions,
+               kAnsweredShare));
+  }
   if (heard.not_finite != 0) {
     fail(std::to_string(heard.not_finite) + " messages with numbers that are not finite, first " +
          heard.first_not_finite);
