@@ -19,7 +19,8 @@ command -v npm >/dev/null || { echo "npm is not installed"; exit 77; }
 log=$folder/npm.log
 if ! timeout 240 npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --no-save \
     --fetch-retries 1 --fetch-timeout 30000 "onnxruntime-node@$version" >"$log" 2>&1; then
-  echo "npm could not fetch onnxruntime-node $version: $(grep -m1 -i 'err' "$log" || tail -n1 "$log")"
+  reason=$(grep -m1 -i 'err' "$log" || tail -n1 "$log")
+  echo "npm could not fetch onnxruntime-node $version: $reason"
   exit 77
 fi
 # The archive holds every platform.

@@ -25,7 +25,8 @@ function readNpy(file) {
   const start = 10 + bytes.readUInt16LE(8);
   const header = bytes.toString('latin1', 10, start);
   const [type, Values] = TYPES[/'descr': '([^']+)'/.exec(header)[1]];
-  const dims = /'shape': \(([^)]*)\)/.exec(header)[1].split(',').filter((d) => d.trim()).map(Number);
+  const shape = /'shape': \(([^)]*)\)/.exec(header)[1].split(',');
+  const dims = shape.filter((d) => d.trim()).map(Number);
   const data = bytes.subarray(start);
   const aligned = data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength);
   return {type, dims, values: new Values(aligned)};

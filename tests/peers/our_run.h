@@ -1,0 +1,21 @@
+// A network compiled and run by our backends in this process.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/artifact/model.h"
+#include "tests/peers/ort_peer.h"
+
+namespace modeld::test {
+
+// compile_onnx() with every pass, as modelctl run does. Throws with its words if refused.
+Model compiled(const std::filesystem::path& onnx);
+
+// One replay with commit for each step; arrays of a step that are no inputs of the program (states)
+// are left out. Throws if a backend refuses or fails.
+std::vector<NamedArrays> run_on(const std::string& backend, const Model& model,
+                                const std::vector<NamedArrays>& steps);
+
+}  // namespace modeld::test
