@@ -97,8 +97,9 @@ struct Kernel {
 };
 
 template <typename Function, typename Combine, typename Finish>
-std::unique_ptr<Step> make_step(const Reduction& r, ValueId from, ValueId to,
-                                Kernel<Function, Combine, Finish> kernel) {
+std::unique_ptr<Step> make_step(const Reduction& r, ValueId from, ValueId to, float start,
+                                Function function, Combine combine, Finish finish) {
+  const Kernel<Function, Combine, Finish> kernel{start, function, combine, finish};
   return step_of([=](const RunContext& context) {
     kernel.run(r, context.at<float>(from), context.at<float>(to), context);
   });
@@ -112,19 +113,19 @@ std::unique_ptr<Step> make_reduction(OpKind kind, const Reduction& r, ValueId fr
                           MODELD_ALWAYS_INLINE { return x / count; };
   switch (kind) {
     case OpKind::kReduceL1:
-      return make_step(r, from, to, Kernel{0.0f, absolute, Sum{}, Same{}});
+      return make_step(r, from, to, 0.0f, absolute, Sum{}, Same{});
     case OpKind::kReduceL2:
-      return make_step(r, from, to, Kernel{0.0f, square, Sum{}, root});
+      return make_step(r, from, to, 0.0f, square, Sum{}, root);
     case OpKind::kReduceMax:
-      return make_step(r, from, to, Kernel{-math::kInfinity, Same{}, Larger{}, Same{}});
+      return make_step(r, from, to, -math::kInfinity, Same{}, Larger{}, Same{});
     case OpKind::kReduceMin:
-      return make_step(r, from, to, Kernel{math::kInfinity, Same{}, Smaller{}, Same{}});
+      return make_step(r, from, to, math::kInfinity, Same{}, Smaller{}, Same{});
     case OpKind::kReduceMean:
-      return make_step(r, from, to, Kernel{0.0f, Same{}, Sum{}, divide});
+      return make_step(r, from, to, 0.0f, Same{}, Sum{}, divide);
     case OpKind::kReduceSum:
-      return make_step(r, from, to, Kernel{0.0f, Same{}, Sum{}, Same{}});
+      return make_step(r, from, to, 0.0f, Same{}, Sum{}, Same{});
     case OpKind::kReduceSumSquare:
-      return make_step(r, from, to, Kernel{0.0f, square, Sum{}, Same{}});
+      return make_step(r, from, to, 0.0f, square, Sum{}, Same{});
     default:
       return nullptr;
   }
