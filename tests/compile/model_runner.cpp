@@ -15,7 +15,7 @@ void must(const Status& status) {
 
 }  // namespace
 
-ModelRunner::ModelRunner(const Model& model) : model_(model), device_(open_reference_device()) {
+ModelRunner::ModelRunner(const Model& model) : device_(open_reference_device()) {
   auto capture = device_->record(model.program, *model.weights, {});
   if (!capture.ok()) throw std::runtime_error(to_string(capture.error()));
   capture_ = std::move(capture).value();

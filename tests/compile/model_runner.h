@@ -25,7 +25,6 @@ class ModelRunner {
   std::vector<double> state(const std::string& name) const;
 
  private:
-  const Model& model_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Capture> capture_;
 };

@@ -282,14 +282,12 @@ Status Builder::read_stages() {
 
 Status Builder::check_frozen() const {
   if (options_.frozen == nullptr) return {};
+  std::set<std::string> known;
+  for (const Stage& stage : stages_) {
+    for (const OnnxInput& input : stage.graph.inputs) known.insert(input.name);
+  }
   for (const auto& [name, value] : *options_.frozen) {
-    const auto has = [&](const Stage& stage) {
-      return std::any_of(stage.graph.inputs.begin(), stage.graph.inputs.end(),
-                         [&](const OnnxInput& input) { return input.name == name; });
-    };
-    if (std::none_of(stages_.begin(), stages_.end(), has)) {
-      return invalid("no graph input '" + printable(name) + "' to freeze");
-    }
+    if (!known.contains(name)) return invalid("no graph input '" + printable(name) + "' to freeze");
   }
   return {};
 }
