@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 2> kIsolations = {"inline", "process"};
 constexpr std::array<std::string_view, 2> kFrameInputs = {"upload", "zerocopy"};
 constexpr std::array<std::string_view, 2> kTransports = {"zmq-ipc", "zmq-tcp"};
 constexpr std::array<std::string_view, 2> kTopicNames = {"new", "old"};
+constexpr std::array<std::string_view, 3> kSandboxModes = {"enforce", "best-effort", "off"};
 constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info",
                                                         "warn",  "error", "off"};
 
@@ -100,6 +101,8 @@ void read_all(TomlReader& reader, DaemonConfig& config) {
   reader.number("rate_hz", config.health.rate_hz, 0.1, 20);
   reader.section("selftest");
   reader.integer("repeats", config.selftest.repeats, 1, 1000);
+  reader.section("sandbox");
+  read_enum(reader, "mode", config.sandbox.mode, kSandboxModes);
   reader.section("log");
   read_name(reader, "level", config.log.level, kLogLevels);
 }

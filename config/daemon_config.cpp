@@ -22,6 +22,18 @@ std::string_view to_string(TopicNames names) {
   return names == TopicNames::kNew ? "new" : "old";
 }
 
+std::string_view to_string(SandboxMode mode) {
+  switch (mode) {
+    case SandboxMode::kEnforce:
+      return "enforce";
+    case SandboxMode::kBestEffort:
+      return "best-effort";
+    case SandboxMode::kOff:
+      break;
+  }
+  return "off";
+}
+
 DaemonConfig default_config(DaemonKind kind) {
   DaemonConfig config;
   config.kind = kind;

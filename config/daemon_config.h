@@ -21,11 +21,15 @@ enum class FrameInput : uint8_t { kUpload, kZeroCopy };
 enum class TransportKind : uint8_t { kZmqIpc, kZmqTcp };
 // Which generation of topic names is published to and subscribed from.
 enum class TopicNames : uint8_t { kNew, kOld };
+// What happens where the process cannot confine itself: it ends, it goes on and health says so, or
+// it never tries.
+enum class SandboxMode : uint8_t { kEnforce, kBestEffort, kOff };
 
 std::string_view to_string(Isolation isolation);  // "inline", "process"
 std::string_view to_string(FrameInput input);     // "upload", "zerocopy"
 std::string_view to_string(TransportKind kind);   // "zmq-ipc", "zmq-tcp"
 std::string_view to_string(TopicNames names);     // "new", "old"
+std::string_view to_string(SandboxMode mode);     // "enforce", "best-effort", "off"
 
 struct ArtifactSettings {
   std::filesystem::path path;
@@ -81,6 +85,11 @@ struct SelfTestSettings {
   bool operator==(const SelfTestSettings&) const = default;
 };
 
+struct SandboxSettings {
+  SandboxMode mode = SandboxMode::kEnforce;
+  bool operator==(const SandboxSettings&) const = default;
+};
+
 struct LogSettings {
   std::string level = "info";
   bool operator==(const LogSettings&) const = default;
@@ -97,6 +106,7 @@ struct DaemonConfig {
   DeadlineSettings deadlines;
   HealthSettings health;
   SelfTestSettings selftest;
+  SandboxSettings sandbox;
   LogSettings log;
   bool operator==(const DaemonConfig&) const = default;
 };

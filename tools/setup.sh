@@ -15,6 +15,7 @@ build_packages=(
   libonnx-dev libprotobuf-dev       # compiler (never linked into a daemon)
   libyuv-dev libpng-dev libjpeg-dev # pictures for demo and camera tool
   libsystemd-dev                    # readiness notification
+  libseccomp-dev                    # the daemons' sandbox
 )
 test_packages=(
   libgtest-dev libgmock-dev

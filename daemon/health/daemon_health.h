@@ -10,6 +10,7 @@
 #include "daemon/health/frame_phases.h"
 #include "daemon/health/health_state.h"
 #include "daemon/health/readiness.h"
+#include "daemon/health/sandbox_facts.h"
 #include "ipc/frames/frame_source.h"
 #include "runtime/base/clock.h"
 
@@ -85,6 +86,7 @@ struct DaemonHealth {
   DeviceFacts device;
   ArtifactFacts artifact;
   SelfTestFacts self_test;
+  SandboxFacts sandbox;
   PixelPath pixel_path = PixelPath::kUnknown;
   std::string pixel_path_text;
   std::vector<InputFacts> inputs;

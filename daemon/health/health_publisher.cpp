@@ -77,6 +77,21 @@ void fill_engine(wire::Health::Builder message, const DaemonHealth& health) {
   self_test.setFinishedBoottimeNs(static_cast<uint64_t>(health.self_test.finished));
 }
 
+void fill_sandbox(wire::Health::Builder message, const SandboxFacts& facts) {
+  auto sandbox = message.initSandbox();
+  sandbox.setLandlockAbi(static_cast<uint16_t>(facts.landlock_abi));
+  sandbox.setFiles(wire_check(facts.files));
+  sandbox.setSystemCalls(wire_check(facts.system_calls));
+  sandbox.setAudit(wire_check(facts.audit));
+  sandbox.setText(facts.text);
+  auto findings = sandbox.initFindings(static_cast<uint32_t>(facts.findings.size()));
+  for (uint32_t i = 0; i < findings.size(); ++i) {
+    findings[i].setName(facts.findings[i].name);
+    findings[i].setResult(wire_check(facts.findings[i].result));
+    findings[i].setText(facts.findings[i].text);
+  }
+}
+
 void fill_counters(wire::Health::Builder message, const FrameCounters& frames) {
   auto counts = message.initFrames();
   counts.setReceived(frames.received);
@@ -162,6 +177,7 @@ Status HealthPublisher::publish(const DaemonHealth& health) {
   auto message = writer_.begin().initRoot<wire::Health>();
   fill_state(message, health, clock_);
   fill_engine(message, health);
+  fill_sandbox(message, health.sandbox);
   fill_counters(message, health.frames);
   fill_phases(message, health.phases);
   fill_sources(message, health);

@@ -1,5 +1,6 @@
 #include "daemon/service/daemon_main.h"
 
+#include <sys/stat.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "config/config_loader.h"
+#include "daemon/privileges/sandbox.h"
 #include "daemon/service/stop_signal.h"
 #include "ipc/frames/vision_protocol.h"
 #include "runtime/artifact/contract.h"
@@ -94,6 +96,14 @@ int fail(DaemonKind kind, const Error& error) {
   return exit_code(error.code);
 }
 
+Result<std::unique_ptr<Sandbox>> confine(const DaemonConfig& config) {
+  const bool by_socket = config.transport.kind == TransportKind::kZmqIpc;
+  const std::filesystem::path topics = by_socket ? topic_dir(config) : std::filesystem::path();
+  // Made now: afterwards its parent is out of reach. What is wrong with it the transport will say.
+  if (by_socket) static_cast<void>(mkdir(topics.c_str(), 0755));
+  return Sandbox::enter(config, file_rules(config, topics));
+}
+
 int run(int argc, char** argv, DaemonKind kind, const MakeService& make) {
   CLI::App app("Runs the " +
                    std::string(kind == DaemonKind::kModeld ? "road" : "driver-monitoring") +
@@ -111,12 +121,15 @@ int run(int argc, char** argv, DaemonKind kind, const MakeService& make) {
   if (const Status logging = set_up_log(to_string(kind), config->log.level); !logging.ok()) {
     return fail(kind, logging.error());
   }
+  // While this is the only thread: file rules hold for threads started after them.
+  const auto sandbox = confine(*config);
+  if (!sandbox.ok()) return fail(kind, sandbox.error());
   const auto stop = StopSignal::install();
   if (!stop.ok()) return fail(kind, stop.error());
 
   const StopSignal& signal = **stop;
   const ServiceEnvironment environment{Clock::real(), [&signal] { return signal.requested(); },
-                                       ipc::openpilot_prefix(), MODELD_VERSION};
+                                       ipc::openpilot_prefix(), MODELD_VERSION, sandbox->get()};
   const Status ended = make(*config, environment)->run();
   if (ended.ok()) return kExitOk;
   if (ended.error().code == ErrorCode::kInterrupted) return signal.exit_code();

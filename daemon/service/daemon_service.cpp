@@ -49,6 +49,10 @@ HealthReason reason_of(const Error& error) {
 
 }  // namespace
 
+std::filesystem::path topic_dir(const DaemonConfig& config) {
+  return config.transport.ipc_dir.empty() ? ipc::default_ipc_dir() : config.transport.ipc_dir;
+}
+
 DaemonService::DaemonService(const DaemonConfig& config, const ServiceEnvironment& environment,
                              ModelRole role, ipc::Role ipc_role, std::string_view health_topic)
     : config_(config),
@@ -100,8 +104,7 @@ Status DaemonService::open_transport() {
   ipc::ZmqOptions options;
   options.kind = config_.transport.kind == TransportKind::kZmqIpc ? ipc::ZmqOptions::Kind::kIpc
                                                                   : ipc::ZmqOptions::Kind::kTcp;
-  options.ipc_dir =
-      config_.transport.ipc_dir.empty() ? ipc::default_ipc_dir() : config_.transport.ipc_dir;
+  options.ipc_dir = topic_dir(config_);
   options.role = ipc_role_;
   MODELD_ASSIGN(transport_, ipc::ZmqTransport::create(environment_.clock, std::move(options)));
   MODELD_ASSIGN(auto topic, transport_->publisher(health_topic_));
@@ -133,6 +136,20 @@ Status DaemonService::open_engine_and_prove() {
                health_.self_test.duration_ms, health_.self_test.worst_error);
   health_.state.self_test_passed(environment_.clock.monotonic());
   return {};
+}
+
+// Everything that executes or generates code has run by now.
+Status DaemonService::seal_sandbox() {
+  if (environment_.sandbox == nullptr) return {};
+  step("sealing the sandbox");
+  const Status sealed = environment_.sandbox->seal();
+  health_.sandbox = environment_.sandbox->facts();
+  if (health_.sandbox.complete()) {
+    spdlog::info("sandbox complete, landlock_abi={}", health_.sandbox.landlock_abi);
+  } else if (sealed.ok()) {
+    spdlog::warn("sandbox incomplete: {}", health_.sandbox.text);
+  }
+  return sealed;
 }
 
 Status DaemonService::wait_for(std::string_view what,
@@ -171,6 +188,7 @@ Status DaemonService::answer_frames(FrameLoop& loop) {
 Status DaemonService::serve() {
   MODELD_TRY(open_transport());
   MODELD_TRY(open_engine_and_prove());
+  MODELD_TRY(seal_sandbox());
   if (environment_.stop_requested()) return Error(ErrorCode::kInterrupted, "asked to stop");
   notifier_.ready();
   MODELD_ASSIGN(loop_, make_loop());

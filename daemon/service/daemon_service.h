@@ -1,6 +1,7 @@
 // A daemon from start to end: engine, self-test, READY, cameras, frames, health, stop.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "daemon/engine/frame_loop.h"
 #include "daemon/health/daemon_health.h"
 #include "daemon/health/health_publisher.h"
+#include "daemon/privileges/sandbox.h"
 #include "daemon/service/service_notifier.h"
 #include "ipc/transport/topics.h"
 #include "ipc/transport/transport.h"
@@ -26,7 +28,12 @@ struct ServiceEnvironment {
   std::function<bool()> stop_requested;
   std::string socket_prefix;  // of the camera server's socket
   std::string version;
+  // What this process has given up; the service seals it before READY. None in tests.
+  Sandbox* sandbox = nullptr;
 };
+
+// The folder of the daemon's own topics.
+std::filesystem::path topic_dir(const DaemonConfig& config);
 
 // Driven by one thread.
 class DaemonService {
@@ -61,6 +68,7 @@ class DaemonService {
   Status serve();
   Status open_transport();
   Status open_engine_and_prove();
+  Status seal_sandbox();
   Status answer_frames(FrameLoop& loop);
   void step(std::string_view what);
   void publish_health();

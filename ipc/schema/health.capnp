@@ -38,6 +38,8 @@ struct Health {
   streams @24 :List(Stream);
   executorRestarts @25 :UInt32;
 
+  sandbox @26 :Sandbox;
+
   enum State {
     starting @0;
     selfTest @1;
@@ -161,6 +163,22 @@ struct Health {
     worstError @2 :Float32;      # largest error over its tolerance; above 1 is a failure
     durationMs @3 :Float32;
     finishedBoottimeNs @4 :UInt64;
+  }
+
+  # What the process has given up, and what it found when it tried what it must not be able to do.
+  struct Sandbox {
+    landlockAbi @0 :UInt16;      # 0: files are not confined by the process itself
+    files @1 :Check;             # only the files it names
+    systemCalls @2 :Check;       # both stages of the filter
+    audit @3 :Check;             # everything tried was refused
+    findings @4 :List(Finding);
+    text @5 :Text;               # what is missing and why; empty when nothing is
+
+    struct Finding {
+      name @0 :Text;
+      result @1 :Check;          # passed: refused; failed: it worked; notApplicable: not there
+      text @2 :Text;             # the system's answer
+    }
   }
 
   # One message input, judged as openpilot judges services: alive = not older than ten periods.

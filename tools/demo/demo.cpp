@@ -77,7 +77,8 @@ std::string config_text(const std::filesystem::path& artifact, const std::filesy
                      trust.string() + "\"\n[device]\nbackend = \"" + options.backend +
                      "\"\nthreads = " + std::to_string(options.threads) +
                      "\n[camera]\nsocket_dir = \"" + places.cameras.string() +
-                     "\"\n[transport]\nipc_dir = \"" + places.ipc.string() + "\"\n";
+                     "\"\n[transport]\nipc_dir = \"" + places.ipc.string() +
+                     "\"\n[sandbox]\nmode = \"best-effort\"\n";
   if (driving) text += "[inputs]\nparams_dir = \"" + places.params.string() + "\"\n";
   return text;
 }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <thread>
 
+#include "daemon/privileges/landlock.h"
 #include "ipc/transport/zmq_transport.h"
 #include "runtime/artifact/signing.h"
 #include "runtime/base/exit_codes.h"
@@ -85,7 +86,8 @@ class DaemonProcess : public testing::Test {
     std::string text = "[artifact]\npath = \"" + artifact.string() + "\"\ntrust = \"" +
                        trust.string() + "\"\n[camera]\nsocket_dir = \"" +
                        (folder_ / "cameras").string() + "\"\n[transport]\nipc_dir = \"" +
-                       (folder_ / "ipc").string() + "\"\n[selftest]\nrepeats = 1\n";
+                       (folder_ / "ipc").string() +
+                       "\"\n[selftest]\nrepeats = 1\n[sandbox]\nmode = \"best-effort\"\n";
     if (driving) text += "[inputs]\nparams_dir = \"" + (folder_ / "params").string() + "\"\n";
     return text;
   }
@@ -222,6 +224,22 @@ TEST_F(DaemonProcess, FieldFault18WaitingCostsAlmostNothing) {
   const double share =
       static_cast<double>(cpu_ticks() - before) / static_cast<double>(sysconf(_SC_CLK_TCK)) / 2;
   EXPECT_LT(share, 0.05);  // of one core
+  expect_quick_end(child);
+}
+
+// The daemon as it ships: both stages of the sandbox, and its own audit of them.
+TEST_F(DaemonProcess, ConfinesItselfAndFindsEverythingRefused) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer build does not confine itself; the plain build tests this";
+#endif
+  if (landlock_abi() == 0) GTEST_SKIP() << "this kernel has no Landlock";
+  auto child = start_monitoring();
+  ASSERT_TRUE(wait_for_log("state=waitingForFrames")) << log_text();
+  EXPECT_NE(log_text().find("sandbox complete"), std::string::npos) << log_text();
+  std::ifstream status("/proc/" + std::to_string(child.pid()) + "/status");
+  const std::string text{std::istreambuf_iterator<char>(status), {}};
+  EXPECT_NE(text.find("NoNewPrivs:\t1"), std::string::npos) << text;
+  EXPECT_NE(text.find("Seccomp:\t2"), std::string::npos) << text;
   expect_quick_end(child);
 }
 

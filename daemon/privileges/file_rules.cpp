@@ -1,0 +1,81 @@
+#include "daemon/privileges/file_rules.h"
+
+#include <algorithm>
+#include <array>
+
+namespace modeld {
+namespace {
+
+// What libraries read: themselves, their settings, time zones, the shape of the processor and of
+// the process. Nothing of /etc beyond these files, nothing of other processes.
+constexpr std::array kSystemFiles = {"/usr",
+                                     "/lib",
+                                     "/lib64",
+                                     "/etc/ld.so.cache",
+                                     "/etc/ssl",
+                                     "/etc/localtime",
+                                     "/etc/OpenCL",
+                                     "/proc/self",
+                                     "/proc/stat",
+                                     "/proc/cpuinfo",
+                                     "/proc/meminfo",
+                                     "/sys/devices",
+                                     "/sys/class",
+                                     "/dev/urandom",
+                                     "/dev/random",
+                                     "/proc/sys/vm/overcommit_memory",
+                                     "/dev/zero",
+                                     "/sys/fs/cgroup",
+                                     "/proc/sys/kernel/ngroups_max"};
+
+// The nearest folder above that exists: where something is waited for that is not there yet. The
+// root is not given for that.
+std::filesystem::path existing_above(std::filesystem::path path) {
+  std::error_code ignored;
+  while (!std::filesystem::exists(path, ignored) && path.has_parent_path() &&
+         path != path.parent_path()) {
+    path = path.parent_path();
+  }
+  return path == path.root_path() ? std::filesystem::path() : path;
+}
+
+bool gives(const FileRules& rules, const std::filesystem::path& folder) {
+  return std::any_of(rules.begin(), rules.end(), [&](const FileRule& rule) {
+    return rule.access == FileAccess::kOwn && rule.path == folder;
+  });
+}
+
+}  // namespace
+
+FileRules file_rules(const DaemonConfig& config, const std::filesystem::path& topic_dir,
+                     const std::vector<std::filesystem::path>& topic_files) {
+  FileRules rules;
+  for (const char* path : kSystemFiles) rules.push_back({path, FileAccess::kRead, false});
+  rules.push_back({"/dev/null", FileAccess::kReadWrite, false});
+  // A missing artifact or key is refused by whoever opens it, with a better message than ours.
+  rules.push_back({config.artifact.path, FileAccess::kRead, false});
+  rules.push_back({config.artifact.trust, FileAccess::kRead, false});
+  if (config.kind == DaemonKind::kModeld) {
+    const auto params = existing_above(config.inputs.params_dir);
+    if (!params.empty()) rules.push_back({params, FileAccess::kRead, false});
+  }
+  if (!topic_dir.empty()) rules.push_back({topic_dir, FileAccess::kOwn, false});
+  for (const auto& file : topic_files) rules.push_back({file, FileAccess::kReadWrite, true});
+  return rules;
+}
+
+SystemCallPolicy system_call_policy(const DaemonConfig& config) {
+  SystemCallPolicy policy;
+  policy.internet = config.transport.kind == TransportKind::kZmqTcp;
+  return policy;
+}
+
+AuditScope audit_scope(const DaemonConfig& config, const FileRules& rules) {
+  AuditScope scope;
+  scope.internet = system_call_policy(config).internet;
+  std::erase_if(scope.foreign_folders,
+                [&](const std::string& folder) { return gives(rules, folder); });
+  return scope;
+}
+
+}  // namespace modeld
