@@ -22,6 +22,7 @@ test_packages=(
   libzip-dev                        # .npz vectors
   libbz2-dev                        # recorded event streams
   libonnx-testdata                  # tests: single-operator cases
+  systemd                           # verifies the units
   python3                           # counts the test cases
 )
 
