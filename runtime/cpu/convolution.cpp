@@ -99,18 +99,14 @@ std::vector<Part> split(const ConvolutionSpec& spec, unsigned members) {
 }
 
 // Activations the library computes in its registers, exactly as we do; the others run over a
-// part's output while it is in the cache. True if it was added.
+// part's output while it is in the cache. True if it was added. Its Relu and Clip are not among
+// them: they make a bound of a NaN, and nobody would ever hear of it.
 bool add_library_activation(const Activation& activation, dnnl::post_ops& post_ops) {
   using dnnl::algorithm;
   switch (activation.kind) {
-    case OpKind::kRelu:
-      post_ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
-      return true;
     case OpKind::kLeakyRelu:
+      if (activation.alpha == 0.0f) return false;
       post_ops.append_eltwise(1.0f, algorithm::eltwise_relu, activation.alpha, 0.0f);
-      return true;
-    case OpKind::kClip:
-      post_ops.append_eltwise(1.0f, algorithm::eltwise_clip, activation.alpha, activation.beta);
       return true;
     case OpKind::kHardSwish:
       post_ops.append_eltwise(1.0f, algorithm::eltwise_hardswish, 0.0f, 0.0f);
@@ -154,6 +150,7 @@ struct Made {
   memory::desc weights;
   memory::desc scratchpad;
   std::string name;
+  Speed speed;
 };
 
 template <typename Primitive>
@@ -164,7 +161,7 @@ Made make_primitive(const Description& d, dnnl::algorithm algorithm) {
   const auto chosen = fastest(
       [&] { return typename Primitive::primitive_desc(op, d.attributes, onednn_engine()); });
   return {Primitive(chosen), chosen.weights_desc(), chosen.scratchpad_desc(),
-          std::string("oneDNN ") + chosen.impl_info_str()};
+          std::string("oneDNN ") + chosen.impl_info_str(), speed_of(chosen.impl_info_str())};
 }
 
 Description describe(const ConvolutionSpec& spec, const Part& part,
@@ -189,18 +186,19 @@ Description describe(const ConvolutionSpec& spec, const Part& part,
   return d;
 }
 
-// One member's share.
+// One member's share, and what of the op is still to be done to it after the call.
 struct Piece {
   OneDnnCall call;
   uint64_t out_offset;  // bytes
   size_t out_count;     // elements
   ValueId scratchpad;
+  bool residual_left = false;
+  bool activation_left = false;
 };
 
 struct Pieces {
   std::vector<Piece> pieces;
   std::string name;
-  bool activation_left = false;  // still to be applied to each piece
 };
 
 class PieceMaker {
@@ -219,18 +217,28 @@ class PieceMaker {
             memory::data_type::f32, channels_last_tag(spec_.in.size())};
   }
 
+  Made make(const Description& description) const {
+    return spec_.transposed ? make_primitive<dnnl::deconvolution_forward>(
+                                  description, dnnl::algorithm::deconvolution_direct)
+                            : make_primitive<dnnl::convolution_forward>(
+                                  description, dnnl::algorithm::convolution_direct);
+  }
+
   Piece make_piece(const Part& part, Pieces& result) {
+    const bool residual = spec_.residual != kNoValue;
+    bool residual_left = false;
     dnnl::post_ops post_ops;
-    if (spec_.residual != kNoValue) {
-      post_ops.append_binary(dnnl::algorithm::binary_add, residual_desc(part));
+    if (residual) post_ops.append_binary(dnnl::algorithm::binary_add, residual_desc(part));
+    bool activation_left = spec_.activation && !add_library_activation(*spec_.activation, post_ops);
+    Description description = describe(spec_, part, post_ops);
+    Made made = make(description);
+    // The im2col code of oneDNN 2.6 reads a residual as if it lay in plain order.
+    if (residual && made.speed == Speed::kFallback) {
+      residual_left = true;
+      activation_left = spec_.activation.has_value();
+      description = describe(spec_, part, {});
+      made = make(description);
     }
-    result.activation_left =
-        spec_.activation && !add_library_activation(*spec_.activation, post_ops);
-    const Description description = describe(spec_, part, post_ops);
-    Made made = spec_.transposed ? make_primitive<dnnl::deconvolution_forward>(
-                                       description, dnnl::algorithm::deconvolution_direct)
-                                 : make_primitive<dnnl::convolution_forward>(
-                                       description, dnnl::algorithm::convolution_direct);
     result.name = made.name;
     const int64_t in_row = product(spec_.in) / spec_.in[0] * spec_.in_channels;
     const int64_t out_row = product(spec_.out) / spec_.out[0] * spec_.out_channels;
@@ -250,13 +258,17 @@ class PieceMaker {
     add(DNNL_ARG_DST, description.destination, spec_.destination, out_offset);
     arguments.push_back({DNNL_ARG_WEIGHTS, packed(made.weights), kNoValue, 0});
     if (spec_.bias != kNoValue) add(DNNL_ARG_BIAS, description.bias, spec_.bias, 0);
-    if (spec_.residual != kNoValue) {
+    if (residual && !residual_left) {
       add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, description.destination,
           spec_.residual, out_offset);
     }
     if (scratchpad != kNoValue) add(DNNL_ARG_SCRATCHPAD, made.scratchpad, scratchpad, 0);
     return {OneDnnCall(std::make_unique<OneDnnCall::Impl>(made.primitive, std::move(arguments))),
-            out_offset, static_cast<size_t>(out_row * part.out_rows * part.batch), scratchpad};
+            out_offset,
+            static_cast<size_t>(out_row * part.out_rows * part.batch),
+            scratchpad,
+            residual_left,
+            activation_left};
   }
 
   // The weights in the layout a primitive asked for; parts mostly ask for the same.
@@ -280,20 +292,28 @@ class PieceMaker {
 
 class ConvolutionStep final : public Step {
  public:
-  ConvolutionStep(Pieces pieces, ValueId destination, std::optional<Activation> activation)
-      : pieces_(std::move(pieces)), destination_(destination), activation_(activation) {}
+  ConvolutionStep(Pieces pieces, const ConvolutionSpec& spec)
+      : pieces_(std::move(pieces)),
+        destination_(spec.destination),
+        residual_(spec.residual),
+        activation_(spec.activation) {}
 
   void run(const RunContext& context) override {
     Piece& piece = pieces_.pieces[context.part];
     piece.call.execute(context);
-    if (!pieces_.activation_left) return;
     float* out = reinterpret_cast<float*>(context.at<std::byte>(destination_) + piece.out_offset);
-    apply(*activation_, out, out, piece.out_count);
+    if (piece.residual_left) {
+      const auto* residual =
+          reinterpret_cast<const float*>(context.at<std::byte>(residual_) + piece.out_offset);
+      for (size_t i = 0; i < piece.out_count; ++i) out[i] += residual[i];
+    }
+    if (piece.activation_left) apply(*activation_, out, out, piece.out_count);
   }
 
  private:
   Pieces pieces_;
   ValueId destination_;
+  ValueId residual_;
   std::optional<Activation> activation_;
 };
 
@@ -319,9 +339,8 @@ Status add_convolution(Lowering& lowering, const ConvolutionSpec& spec) {
   options.parallel = pieces.pieces.size() > 1;
   const std::string how = pieces.name + (spec.activation ? " + activation" : "") +
                           (spec.residual != kNoValue ? " + residual" : "");
-  lowering.add(
-      std::make_unique<ConvolutionStep>(std::move(pieces), spec.destination, spec.activation), how,
-      std::move(reads), std::move(writes), std::move(options));
+  lowering.add(std::make_unique<ConvolutionStep>(std::move(pieces), spec), how, std::move(reads),
+               std::move(writes), std::move(options));
   return {};
 }
 

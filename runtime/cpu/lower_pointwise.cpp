@@ -8,6 +8,7 @@
 #include "runtime/cpu/convert.h"
 #include "runtime/cpu/lowering.h"
 #include "runtime/cpu/vector_math.h"
+#include "runtime/reference/wide.h"
 
 namespace modeld::cpu {
 namespace {
@@ -266,6 +267,25 @@ std::unique_ptr<Step> make_round(DType half, ValueId from, ValueId to, int64_t c
   });
 }
 
+// From wider types straight to the half type: by way of float32 a number would be rounded twice.
+std::unique_ptr<Step> make_round_wide(DType type, DType half, ValueId from, ValueId to,
+                                      int64_t count) {
+  return step_of([=](const RunContext& context) {
+    constexpr int64_t kRow = 256;
+    const Share share = share_of(count, context.part, context.parts, 64);
+    const auto* source = context.at<std::byte>(from);
+    float* target = context.at<float>(to);
+    double wide[kRow];
+    uint16_t narrow[kRow];
+    for (int64_t at = share.begin; at < share.end; at += kRow) {
+      const auto length = static_cast<size_t>(std::min(kRow, share.end - at));
+      reference::load(type, source + static_cast<size_t>(at) * size_of(type), wide, length);
+      reference::store(half, wide, reinterpret_cast<std::byte*>(narrow), length);
+      widen(half, narrow, target + at, length);
+    }
+  });
+}
+
 bool is_half(DType type) {
   return type == DType::kFloat16 || type == DType::kBFloat16;
 }
@@ -282,20 +302,22 @@ bool lower_cast(Lowering& lowering, const Op& op) {
     return true;
   }
   const bool rounds = is_half(to_type) && lowering.stored(in) == DType::kFloat32;
+  const bool rounds_wide = is_half(to_type) && !rounds;
   // float16 holds every integer of one byte.
   const bool exact =
       to_type == DType::kFloat32 || (to_type == DType::kFloat16 && size_of(from_type) == 1);
   const bool widens = exact && make_to_float(from_type, 0, 0, 0) != nullptr;
-  if (!rounds && !widens) return false;
+  if (!rounds && !rounds_wide && !widens) return false;
   const ValueId from = lowering.value(in, layout);
   const ValueId to = lowering.define(out, layout);
   const int64_t count = lowering.type(out).elements();
   Lowering::StepOptions options;
   options.parallel = count >= kWorthSharing;
   if (rounds) options.in_place = {from};
-  lowering.add(
-      rounds ? make_round(to_type, from, to, count) : make_to_float(from_type, from, to, count),
-      "own: cast", {from}, {to}, std::move(options));
+  auto step = rounds   ? make_round(to_type, from, to, count)
+              : widens ? make_to_float(from_type, from, to, count)
+                       : make_round_wide(from_type, to_type, from, to, count);
+  lowering.add(std::move(step), "own: cast", {from}, {to}, std::move(options));
   return true;
 }
 

@@ -199,7 +199,8 @@ MODELD_MATH gelu(float x) {
   const int32_t n = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kRound);
   const float tail = q * std::bit_cast<float>((n + 126) << 23);
   const float below = choose(a < 5.7f, a * tail, 0.0f);
-  return choose(x > 0.0f, x, 0.0f) - below + choose(x != x, x, 0.0f);
+  // As the formula has it, minus infinity times zero is no number.
+  return choose(x > 0.0f, x, 0.0f) - below + 0.0f * choose(x > 0.0f, 0.0f, x);
 }
 
 // x/2 (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3)

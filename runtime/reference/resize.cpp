@@ -61,7 +61,7 @@ double source_of(const AxisRule& rule, int64_t x) {
     if (resized == 1) return start + span * (in - 1) / 2;
     return start + at * span * (in - 1) / (resized - 1);
   }
-  if (rule.coordinates == "pytorch_half_pixel" && resized <= 1) return -0.5;
+  if (rule.coordinates == "pytorch_half_pixel" && resized <= 1) return 0;
   const double half_pixel = (at + 0.5) / rule.scale - 0.5;
   if (rule.coordinates != "half_pixel_symmetric") return half_pixel;
   const double adjustment = static_cast<double>(rule.out) / resized;

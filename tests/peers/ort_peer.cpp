@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 
 #include "tests/support/must.h"
@@ -41,6 +43,16 @@ CommandResult run_command(const std::vector<std::string>& words) {
 
 std::filesystem::path script(const char* name) {
   return std::filesystem::path(MODELD_SOURCE_ROOT) / "tests/peers" / name;
+}
+
+NamedArrays read_outputs(const nlohmann::json& report, const std::filesystem::path& folder,
+                         size_t step) {
+  NamedArrays outputs;
+  for (size_t i = 0; i < report["outputs"].size(); ++i) {
+    const auto file = folder / (std::to_string(step) + "_" + std::to_string(i) + ".npy");
+    outputs.emplace(report["outputs"][i], must(read_npy(file)));
+  }
+  return outputs;
 }
 
 }  // namespace
@@ -82,13 +94,51 @@ OrtRun OrtPeer::run(const std::filesystem::path& model, const std::vector<NamedA
   OrtRun run;
   run.ms = report["ms"].get<std::vector<double>>();
   for (size_t step = 0; step < steps.size(); ++step) {
-    auto& outputs = run.outputs.emplace_back();
-    for (size_t i = 0; i < report["outputs"].size(); ++i) {
-      const auto file = folder / (std::to_string(step) + "_" + std::to_string(i) + ".npy");
-      outputs.emplace(report["outputs"][i], must(read_npy(file)));
-    }
+    run.outputs.push_back(read_outputs(report, folder.path(), step));
   }
   return run;
+}
+
+std::vector<OrtPeer::BatchAnswer> OrtPeer::run_batch(const std::vector<BatchJob>& jobs) const {
+  const TempDir folder;
+  std::vector<std::string> lines;
+  for (size_t job = 0; job < jobs.size(); ++job) {
+    const auto place = folder / std::to_string(job);
+    std::filesystem::create_directory(place);
+    nlohmann::json words = {jobs[job].model.string(), place.string(), "--threads", "1"};
+    size_t index = 0;
+    for (const auto& [name, array] : jobs[job].inputs) {
+      const auto file = place / ("input_" + std::to_string(index++) + ".npy");
+      must(write_npy(file, array));
+      words.push_back(name + "=" + file.string());
+    }
+    lines.push_back(words.dump());
+  }
+  std::vector<BatchAnswer> answers;
+  while (answers.size() < jobs.size()) {
+    const size_t first = answers.size();
+    std::ofstream list(folder / "list");
+    for (size_t job = first; job < jobs.size(); ++job) list << lines[job] << "\n";
+    list.close();
+    const auto result =
+        run_command({"node", script("ort_run.js").string(), (folder_ / "node_modules").string(),
+                     "--batch", (folder / "list").string()});
+    std::istringstream reports(result.output);
+    for (std::string line; std::getline(reports, line);) {
+      if (!line.starts_with("{")) continue;  // warnings of its own
+      const auto report = nlohmann::json::parse(line);
+      auto& answer = answers.emplace_back();
+      if (report.contains("error")) {
+        answer.error = report["error"];
+      } else {
+        answer.outputs = read_outputs(report, folder / std::to_string(answers.size() - 1), 0);
+      }
+    }
+    if (answers.size() == jobs.size()) break;
+    if (result.exit_code == 0) throw std::runtime_error("ONNX Runtime: " + result.output);
+    answers.push_back({{}, "the process died, exit code " + std::to_string(result.exit_code)});
+  }
+  return answers;
 }
 
 }  // namespace modeld::test

@@ -31,6 +31,17 @@ class OrtPeer {
   OrtRun run(const std::filesystem::path& model, const std::vector<NamedArrays>& steps,
              int runs = 1, int threads = 2) const;
 
+  struct BatchJob {
+    std::filesystem::path model;
+    NamedArrays inputs;
+  };
+  struct BatchAnswer {
+    NamedArrays outputs;
+    std::string error;  // ONNX Runtime's words, if it refused the model or died of it
+  };
+  // Many small models in one process, and another for the rest where a model makes it crash.
+  std::vector<BatchAnswer> run_batch(const std::vector<BatchJob>& jobs) const;
+
  private:
   OrtPeer();
 

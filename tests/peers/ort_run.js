@@ -1,10 +1,12 @@
 // Runs an ONNX file in ONNX Runtime.
 //   node ort_run.js MODULES MODEL OUT_DIR [--threads N] [--runs N]
 //                   NAME=FILE.npy ... [--next NAME=FILE.npy ...] ...
+//   node ort_run.js MODULES --batch LIST
 // MODULES is the node_modules folder with onnxruntime-node. Every group of inputs is one step, run
 // N times. An output called next_X is the input X of the following steps that do not name X. Writes
 // OUT_DIR/STEP_INDEX.npy for every output and prints {"outputs": [names in the order of INDEX],
-// "ms": [time of each run]}.
+// "ms": [time of each run]}. LIST holds the arguments of many such runs, a JSON array of words from
+// MODEL on in every line; a run that fails prints {"error": why} in its place, one line each.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -17,6 +19,10 @@ const TYPES = {
   '|i1': ['int8', Int8Array],
   '<i4': ['int32', Int32Array],
   '<i8': ['int64', BigInt64Array],
+  '<i2': ['int16', Int16Array],
+  '<u2': ['uint16', Uint16Array],
+  '<u4': ['uint32', Uint32Array],
+  '<u8': ['uint64', BigUint64Array],
   '|b1': ['bool', Uint8Array],
 };
 
@@ -66,10 +72,13 @@ function loadInputs(ort, files, carried) {
   return feeds;
 }
 
-async function main() {
-  const options = parseArguments(process.argv.slice(2));
-  const ort = require(path.join(path.resolve(options.modules), 'onnxruntime-node'));
+function load(modules) {
+  const ort = require(path.join(path.resolve(modules), 'onnxruntime-node'));
   ort.env.logLevel = 'fatal';  // old networks print thousands of warnings
+  return ort;
+}
+
+async function runModel(ort, options) {
   const session = await ort.InferenceSession.create(options.model, {
     intraOpNumThreads: options.threads,
     executionMode: 'sequential',
@@ -92,7 +101,26 @@ async function main() {
       if (name.startsWith('next_')) carried[name.slice(5)] = results[name];
     });
   }
-  console.log(JSON.stringify({outputs: session.outputNames, ms}));
+  await session.release();
+  return {outputs: session.outputNames, ms};
+}
+
+async function main() {
+  const argv = process.argv.slice(2);
+  const ort = load(argv[0]);
+  if (argv[1] !== '--batch') {
+    console.log(JSON.stringify(await runModel(ort, parseArguments(argv))));
+    return;
+  }
+  for (const line of fs.readFileSync(argv[2], 'utf8').split('\n').filter((text) => text)) {
+    let report;
+    try {
+      report = await runModel(ort, parseArguments([argv[0], ...JSON.parse(line)]));
+    } catch (error) {
+      report = {error: String(error.message || error)};
+    }
+    console.log(JSON.stringify(report));
+  }
 }
 
 main().catch((error) => {
