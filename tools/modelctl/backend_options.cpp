@@ -1,17 +1,17 @@
 #include "tools/modelctl/backend_options.h"
 
-#include <CLI/CLI.hpp>
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 
-void add_backend_options(CLI::App& command, BackendChoice& choice) {
+void add_backend_options(Subcommand& command, BackendChoice& choice) {
   std::string names;
   for (const std::string& name : backend_names()) names += (names.empty() ? "" : ", ") + name;
-  command.add_option("--backend", choice.name, "One of: " + names)->capture_default_str();
+  command.add_option("--backend", choice.name, "One of: " + names).with_default();
   constexpr uint32_t kMaxThreads = 1024;
   command.add_option("--threads", choice.threads, "Host threads; 0: the backend's choice")
-      ->check(CLI::Range(uint32_t{0}, kMaxThreads))
-      ->capture_default_str();
+      .in_range(0u, kMaxThreads)
+      .with_default();
 }
 
 Result<std::unique_ptr<Device>> open_device(const BackendChoice& choice) {

@@ -7,18 +7,16 @@
 
 #include "runtime/device/backends.h"
 
-namespace CLI {
-class App;
-}  // namespace CLI
-
 namespace modeld::modelctl {
+
+class Subcommand;
 
 struct BackendChoice {
   std::string name = "cpu";
   uint32_t threads = 0;
 };
 
-void add_backend_options(CLI::App& command, BackendChoice& choice);
+void add_backend_options(Subcommand& command, BackendChoice& choice);
 
 Result<std::unique_ptr<Device>> open_device(const BackendChoice& choice);
 

@@ -1,7 +1,6 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,13 +11,13 @@
 #include "runtime/program/cost.h"
 #include "runtime/selftest/reference_inputs.h"
 #include "tools/modelctl/backend_options.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/latency_summary.h"
 #include "tools/modelctl/model_source.h"
 #include "tools/modelctl/peak_flops.h"
 #include "tools/modelctl/progress.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -227,26 +226,26 @@ Status bench_model(const Options& options) {
 
 void add_bench(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "bench", "Measure latency, memory and the share of the machine's peak a model reaches");
-  add_model_options(*command, options->model);
-  add_backend_options(*command, options->backend);
+  Subcommand command(app, "bench",
+                     "Measure latency, memory and the share of the machine's peak a model reaches");
+  add_model_options(command, options->model);
+  add_backend_options(command, options->backend);
   constexpr uint32_t kMaxRuns = 10'000'000;
-  command->add_option("--runs", options->runs, "Measured runs")
-      ->check(CLI::Range(uint32_t{1}, kMaxRuns))
-      ->capture_default_str();
-  command->add_option("--warmup", options->warmup, "Runs before measuring")
-      ->check(CLI::Range(uint32_t{0}, kMaxRuns))
-      ->capture_default_str();
-  command->add_option("--deadline-ms", options->deadline_ms, "A run that takes longer is a miss")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--accept", options->accept,
-                    "Write the worst time into the artifact as accepted on this device");
-  command->add_option("--sign", options->sign, "Private key for --accept");
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl bench driving.model --backend cpu --runs 1000 --json");
-  command->callback([options, &chosen] { chosen = [options] { return bench_model(*options); }; });
+  command.add_option("--runs", options->runs, "Measured runs")
+      .in_range(1u, kMaxRuns)
+      .with_default();
+  command.add_option("--warmup", options->warmup, "Runs before measuring")
+      .in_range(0u, kMaxRuns)
+      .with_default();
+  command.add_option("--deadline-ms", options->deadline_ms, "A run that takes longer is a miss")
+      .positive()
+      .with_default();
+  command.add_flag("--accept", options->accept,
+                   "Write the worst time into the artifact as accepted on this device");
+  command.add_option("--sign", options->sign, "Private key for --accept");
+  command.add_json_flag(options->json);
+  command.set_example("modelctl bench driving.model --backend cpu --runs 1000 --json");
+  command.set_action(chosen, [options] { return bench_model(*options); });
 }
 
 }  // namespace modeld::modelctl

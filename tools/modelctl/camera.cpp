@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -6,9 +5,9 @@
 #include "tools/feed/picture_search.h"
 #include "tools/feed/scene_feed.h"
 #include "tools/images/image_file.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 #include "tools/modelctl/transport_options.h"
 #include "warp/nv12_layout.h"
 
@@ -94,24 +93,22 @@ Status serve(const Options& options) {
 
 void add_camera(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "camera", "Serve camera frames made of pictures: narrow and wide road, and cabin");
-  command->add_option("--road", options->road, "PNG or JPEG (default: a drawn road)");
-  command->add_option("--cabin", options->cabin, "PNG or JPEG (default: a drawn cabin)");
-  command->add_option("--size", options->size, "Pixels of every camera")->capture_default_str();
-  command->add_option("--server", options->server, "Name of the camera server")
-      ->capture_default_str();
-  command->add_option("--socket-dir", options->socket_dir, "Folder of its socket")
-      ->capture_default_str();
-  command->add_option("--seconds", options->seconds, "How long, s (0: until Ctrl-C)")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command->add_flag("--messages", options->messages,
-                    "Also publish what the daemons listen to: calibration, car and camera states");
-  add_transport_options(*command, options->transport);
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl camera --road road.jpg --messages --ipc-dir /tmp/topics");
-  command->callback([options, &chosen] { chosen = [options] { return serve(*options); }; });
+  Subcommand command(app, "camera",
+                     "Serve camera frames made of pictures: narrow and wide road, and cabin");
+  command.add_option("--road", options->road, "PNG or JPEG (default: a drawn road)");
+  command.add_option("--cabin", options->cabin, "PNG or JPEG (default: a drawn cabin)");
+  command.add_option("--size", options->size, "Pixels of every camera").with_default();
+  command.add_option("--server", options->server, "Name of the camera server").with_default();
+  command.add_option("--socket-dir", options->socket_dir, "Folder of its socket").with_default();
+  command.add_option("--seconds", options->seconds, "How long, s (0: until Ctrl-C)")
+      .in_range(0.0, 1e6)
+      .with_default();
+  command.add_flag("--messages", options->messages,
+                   "Also publish what the daemons listen to: calibration, car and camera states");
+  add_transport_options(command, options->transport);
+  command.add_json_flag(options->json);
+  command.set_example("modelctl camera --road road.jpg --messages --ipc-dir /tmp/topics");
+  command.set_action(chosen, [options] { return serve(*options); });
 }
 
 }  // namespace modeld::modelctl

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -7,9 +6,9 @@
 #include "runtime/artifact/artifact_writer.h"
 #include "runtime/program/cost.h"
 #include "tools/compile/compile.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/progress.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -97,23 +96,22 @@ Status compile_and_write(const Options& options) {
 
 void add_compile(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("compile", "Make an artifact of an ONNX network");
-  command->add_option("ONNX", options->onnx, "The network")->required();
-  command->add_option("-o,--output", options->output, "The .model file to write")->required();
-  command->add_option("--pipeline", options->pipeline,
-                      "TOML file: sources, scales, warps, history, stages, slices");
+  Subcommand command(app, "compile", "Make an artifact of an ONNX network");
+  command.add_option("ONNX", options->onnx, "The network").required();
+  command.add_option("-o,--output", options->output, "The .model file to write").required();
+  command.add_option("--pipeline", options->pipeline,
+                     "TOML file: sources, scales, warps, history, stages, slices");
   command
-      ->add_option("--precision", options->precision,
-                   "Storage of weights and intermediates: f32, bf16 or f16")
-      ->capture_default_str();
-  command->add_option("--sign", options->sign, "Private key to sign with");
-  command->add_flag("--passes", options->passes, "Show what every graph pass changed");
-  add_json_flag(*command, options->json);
-  set_example(*command,
-              "modelctl compile driving.onnx -o driving.model --pipeline driving.toml"
-              " --sign release.key");
-  command->callback(
-      [options, &chosen] { chosen = [options] { return compile_and_write(*options); }; });
+      .add_option("--precision", options->precision,
+                  "Storage of weights and intermediates: f32, bf16 or f16")
+      .with_default();
+  command.add_option("--sign", options->sign, "Private key to sign with");
+  command.add_flag("--passes", options->passes, "Show what every graph pass changed");
+  command.add_json_flag(options->json);
+  command.set_example(
+      "modelctl compile driving.onnx -o driving.model --pipeline driving.toml"
+      " --sign release.key");
+  command.set_action(chosen, [options] { return compile_and_write(*options); });
 }
 
 }  // namespace modeld::modelctl

@@ -1,10 +1,9 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "config/config_loader.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -50,17 +49,17 @@ Status check(const Options& options) {
 
 void add_config(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("config", "Check a daemon's configuration file");
-  command->add_option("FILE", options->file, "The file")->required();
-  command->add_option("--daemon", options->daemon, "Whose file it is")
-      ->check(CLI::IsMember({"modeld", "dmonitoringmodeld"}))
-      ->capture_default_str();
-  command->add_flag("--check", options->check,
-                    "List every problem with its line; exit code 2 if there is one");
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl config --check /etc/modeld/modeld.toml");
+  Subcommand command(app, "config", "Check a daemon's configuration file");
+  command.add_option("FILE", options->file, "The file").required();
+  command.add_option("--daemon", options->daemon, "Whose file it is")
+      .one_of({"modeld", "dmonitoringmodeld"})
+      .with_default();
+  command.add_flag("--check", options->check,
+                   "List every problem with its line; exit code 2 if there is one");
+  command.add_json_flag(options->json);
+  command.set_example("modelctl config --check /etc/modeld/modeld.toml");
   // Checking is what there is to do, so the flag that says so may be left out.
-  command->callback([options, &chosen] { chosen = [options] { return check(*options); }; });
+  command.set_action(chosen, [options] { return check(*options); });
 }
 
 }  // namespace modeld::modelctl

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -6,10 +5,10 @@
 #include "runtime/base/clock.h"
 #include "runtime/device/device.h"
 #include "tools/modelctl/backend_options.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/conformance_case.h"
 #include "tools/modelctl/progress.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -159,14 +158,14 @@ Status conformance(const Options& options) {
 
 void add_conformance(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "conformance", "Run ONNX node tests: NAME/model.onnx, NAME/test_data_set_K/*.pb");
-  command->add_option("DIR", options->folder, "Folder of cases")->required();
-  add_backend_options(*command, options->backend);
-  command->add_option("--filter", options->filter, "Only cases whose name contains this");
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl conformance onnx-node --backend reference --filter conv");
-  command->callback([options, &chosen] { chosen = [options] { return conformance(*options); }; });
+  Subcommand command(app, "conformance",
+                     "Run ONNX node tests: NAME/model.onnx, NAME/test_data_set_K/*.pb");
+  command.add_option("DIR", options->folder, "Folder of cases").required();
+  add_backend_options(command, options->backend);
+  command.add_option("--filter", options->filter, "Only cases whose name contains this");
+  command.add_json_flag(options->json);
+  command.set_example("modelctl conformance onnx-node --backend reference --filter conv");
+  command.set_action(chosen, [options] { return conformance(*options); });
 }
 
 }  // namespace modeld::modelctl

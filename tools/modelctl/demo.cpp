@@ -1,13 +1,12 @@
 #include "tools/demo/demo.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/message_text.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -133,32 +132,32 @@ Status demonstrate(const Options& options) {
 
 void add_demo(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "demo", "Make networks, run both daemons on moving pictures, and say how they did");
+  Subcommand command(app, "demo",
+                     "Make networks, run both daemons on moving pictures, and say how they did");
   command
-      ->add_option("--seconds", options->demo.seconds,
-                   "How long frames count, s, from when both daemons see their cameras")
-      ->check(CLI::Range(3.0, 3600.0))
-      ->capture_default_str();
+      .add_option("--seconds", options->demo.seconds,
+                  "How long frames count, s, from when both daemons see their cameras")
+      .in_range(3.0, 3600.0)
+      .with_default();
   command
-      ->add_option("--start-seconds", options->demo.start_seconds,
-                   "How long the daemons may take to start, s")
-      ->check(CLI::Range(1.0, 3600.0))
-      ->capture_default_str();
-  command->add_option("--backend", options->demo.backend, "What the daemons compute on")
-      ->capture_default_str();
+      .add_option("--start-seconds", options->demo.start_seconds,
+                  "How long the daemons may take to start, s")
+      .in_range(1.0, 3600.0)
+      .with_default();
+  command.add_option("--backend", options->demo.backend, "What the daemons compute on")
+      .with_default();
   command
-      ->add_option("--threads", options->demo.threads,
-                   "Threads of each daemon (0: the backend's choice)")
-      ->capture_default_str();
-  command->add_option("--pictures", options->pictures,
-                      "Folder with road-frames/tici_road_1928x1208.jpg and"
-                      " portraits/astronaut.png (default: recorded ones if they are beside the"
-                      " checkout, else drawn ones)");
-  command->add_flag("--keep", options->demo.keep, "Leave the temporary folder, logs in it");
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl demo --seconds 15");
-  command->callback([options, &chosen] { chosen = [options] { return demonstrate(*options); }; });
+      .add_option("--threads", options->demo.threads,
+                  "Threads of each daemon (0: the backend's choice)")
+      .with_default();
+  command.add_option("--pictures", options->pictures,
+                     "Folder with road-frames/tici_road_1928x1208.jpg and"
+                     " portraits/astronaut.png (default: recorded ones if they are beside the"
+                     " checkout, else drawn ones)");
+  command.add_flag("--keep", options->demo.keep, "Leave the temporary folder, logs in it");
+  command.add_json_flag(options->json);
+  command.set_example("modelctl demo --seconds 15");
+  command.set_action(chosen, [options] { return demonstrate(*options); });
 }
 
 }  // namespace modeld::modelctl

@@ -1,11 +1,10 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "runtime/device/backends.h"
 #include "runtime/device/device.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -74,11 +73,11 @@ Status devices(bool json) {
 
 void add_devices(CLI::App& app, Action& chosen) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand(
-      "devices", "Show what every backend's device can do, as probed (unknown is not yes)");
-  add_json_flag(*command, *json);
-  set_example(*command, "modelctl devices --json");
-  command->callback([json, &chosen] { chosen = [json] { return devices(*json); }; });
+  Subcommand command(app, "devices",
+                     "Show what every backend's device can do, as probed (unknown is not yes)");
+  command.add_json_flag(*json);
+  command.set_example("modelctl devices --json");
+  command.set_action(chosen, [json] { return devices(*json); });
 }
 
 }  // namespace modeld::modelctl

@@ -1,14 +1,13 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 
 #include "ipc/schema/event_log.h"
 #include "ipc/transport/topics.h"
 #include "runtime/base/file.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/message_text.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 #include "tools/modelctl/transport_options.h"
 
 namespace modeld::modelctl {
@@ -108,21 +107,19 @@ Status dump(const Options& options) {
 
 void add_dump(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("dump", "Print the messages of a topic, or of a recorded log, decoded");
-  command->add_option("SOURCE", options->source, "A topic, or a file of framed messages")
-      ->required();
-  command->add_option("--count", options->count, "Stop after so many messages (0: never)")
-      ->capture_default_str();
+  Subcommand command(app, "dump", "Print the messages of a topic, or of a recorded log, decoded");
+  command.add_option("SOURCE", options->source, "A topic, or a file of framed messages").required();
+  command.add_option("--count", options->count, "Stop after so many messages (0: never)")
+      .with_default();
   command
-      ->add_option("--seconds", options->seconds,
-                   "Give up after this time, s (0: never); exit code 5")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  add_transport_options(*command, options->transport);
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl dump modeldHealth --count 1 --json");
-  command->callback([options, &chosen] { chosen = [options] { return dump(*options); }; });
+      .add_option("--seconds", options->seconds,
+                  "Give up after this time, s (0: never); exit code 5")
+      .in_range(0.0, 1e6)
+      .with_default();
+  add_transport_options(command, options->transport);
+  command.add_json_flag(options->json);
+  command.set_example("modelctl dump modeldHealth --count 1 --json");
+  command.set_action(chosen, [options] { return dump(*options); });
 }
 
 }  // namespace modeld::modelctl

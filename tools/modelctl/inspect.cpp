@@ -1,14 +1,13 @@
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "runtime/program/cost.h"
 #include "runtime/program/memory_plan.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/inspect_json.h"
 #include "tools/modelctl/model_source.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -99,13 +98,12 @@ Status inspect(const Options& options) {
 
 void add_inspect(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("inspect", "Show what a model promises and what it consists of");
-  add_model_options(*command, options->model);
-  command->add_flag("--ops", options->ops, "List every op");
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl inspect driving.model --ops");
-  command->callback([options, &chosen] { chosen = [options] { return inspect(*options); }; });
+  Subcommand command(app, "inspect", "Show what a model promises and what it consists of");
+  add_model_options(command, options->model);
+  command.add_flag("--ops", options->ops, "List every op");
+  command.add_json_flag(options->json);
+  command.set_example("modelctl inspect driving.model --ops");
+  command.set_action(chosen, [options] { return inspect(*options); });
 }
 
 }  // namespace modeld::modelctl

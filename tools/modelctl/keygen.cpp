@@ -1,11 +1,10 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/artifact/signing.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -49,12 +48,11 @@ Status keygen(const Options& options) {
 
 void add_keygen(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("keygen", "Make a key pair for signing artifacts");
-  command->add_option("NAME", options->name, "Writes NAME.key (mode 0600) and NAME.pub")
-      ->required();
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl keygen release");
-  command->callback([options, &chosen] { chosen = [options] { return keygen(*options); }; });
+  Subcommand command(app, "keygen", "Make a key pair for signing artifacts");
+  command.add_option("NAME", options->name, "Writes NAME.key (mode 0600) and NAME.pub").required();
+  command.add_json_flag(options->json);
+  command.set_example("modelctl keygen release");
+  command.set_action(chosen, [options] { return keygen(*options); });
 }
 
 }  // namespace modeld::modelctl

@@ -1,9 +1,8 @@
 #include "tools/modelctl/model_source.h"
 
-#include <CLI/CLI.hpp>
-
 #include "tools/compile/compile.h"
 #include "tools/modelctl/progress.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -32,14 +31,14 @@ Result<LoadedModel> compile_in_memory(const ModelOptions& options, bool make_ref
 
 }  // namespace
 
-void add_model_options(CLI::App& command, ModelOptions& options) {
+void add_model_options(Subcommand& command, ModelOptions& options) {
   command.add_option("MODEL", options.path, "A .model file, or an .onnx file to compile in memory")
-      ->required();
+      .required();
   command.add_option("--trust", options.trust,
                      "Public key file, or folder of *.pub: refuse other and unsigned artifacts");
   command.add_option("--pipeline", options.pipeline, "Pipeline file for an .onnx file");
   command.add_option("--precision", options.precision, "For an .onnx file: f32, bf16 or f16")
-      ->capture_default_str();
+      .with_default();
 }
 
 Result<TrustPolicy> trust_policy(const std::string& trust) {

@@ -8,11 +8,9 @@
 #include "runtime/artifact/artifact.h"
 #include "runtime/artifact/model.h"
 
-namespace CLI {
-class App;
-}  // namespace CLI
-
 namespace modeld::modelctl {
+
+class Subcommand;
 
 struct ModelOptions {
   std::string path;
@@ -22,7 +20,7 @@ struct ModelOptions {
 };
 
 // Adds the positional model, --trust, --pipeline and --precision.
-void add_model_options(CLI::App& command, ModelOptions& options);
+void add_model_options(Subcommand& command, ModelOptions& options);
 
 struct LoadedModel {
   Model model;

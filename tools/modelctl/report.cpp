@@ -1,19 +1,10 @@
 #include "tools/modelctl/report.h"
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace modeld::modelctl {
-
-void add_json_flag(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "Print one JSON document instead of text");
-}
-
-void set_example(CLI::App& command, const std::string& example) {
-  command.footer("Example:\n  " + example);
-}
 
 void print_json(const Json& document) {
   const std::string text =

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -10,12 +9,12 @@
 #include "runtime/base/clock.h"
 #include "runtime/device/device.h"
 #include "tools/modelctl/backend_options.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/frame_option.h"
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/model_source.h"
 #include "tools/modelctl/npy_tensor.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -218,24 +217,24 @@ Status run_model(const Options& options) {
 
 void add_run(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Run a model on given arrays");
-  add_model_options(*command, options->model);
-  add_backend_options(*command, options->backend);
-  command->add_option("--input", options->inputs, "NAME=FILE.npy, once per input of the model");
-  command->add_option("--frame", options->frames,
-                      "NAME=WIDTHxHEIGHT[:STRIDE:UV_OFFSET]: geometry of a raw NV12 input");
-  command->add_option("--output-dir", options->output_dir, "Folder for NAME.npy of every output")
-      ->required();
+  Subcommand command(app, "run", "Run a model on given arrays");
+  add_model_options(command, options->model);
+  add_backend_options(command, options->backend);
+  command.add_option("--input", options->inputs, "NAME=FILE.npy, once per input of the model");
+  command.add_option("--frame", options->frames,
+                     "NAME=WIDTHxHEIGHT[:STRIDE:UV_OFFSET]: geometry of a raw NV12 input");
+  command.add_option("--output-dir", options->output_dir, "Folder for NAME.npy of every output")
+      .required();
   constexpr uint32_t kMaxSteps = 1'000'000;
   command
-      ->add_option("--steps", options->steps,
-                   "Frames with the same inputs; state goes from one to the next")
-      ->check(CLI::Range(uint32_t{1}, kMaxSteps))
-      ->capture_default_str();
-  add_json_flag(*command, options->json);
-  set_example(*command,
-              "modelctl run face.onnx --backend cpu --input input=picture.npy --output-dir out");
-  command->callback([options, &chosen] { chosen = [options] { return run_model(*options); }; });
+      .add_option("--steps", options->steps,
+                  "Frames with the same inputs; state goes from one to the next")
+      .in_range(1u, kMaxSteps)
+      .with_default();
+  command.add_json_flag(options->json);
+  command.set_example(
+      "modelctl run face.onnx --backend cpu --input input=picture.npy --output-dir out");
+  command.set_action(chosen, [options] { return run_model(*options); });
 }
 
 }  // namespace modeld::modelctl

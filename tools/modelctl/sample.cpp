@@ -1,10 +1,9 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 #include "tools/samples/sample_network.h"
 
 namespace modeld::modelctl {
@@ -46,14 +45,13 @@ Status write_sample_network(const Options& options) {
 
 void add_sample(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "sample", "Write an ONNX look-alike of a driving network, with made-up weights");
-  command->add_option("KIND", options->kind, "One of: " + kind_names())->required();
-  command->add_option("-o,--output", options->output, "The .onnx file to write")->required();
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl sample driving -o driving.onnx");
-  command->callback(
-      [options, &chosen] { chosen = [options] { return write_sample_network(*options); }; });
+  Subcommand command(app, "sample",
+                     "Write an ONNX look-alike of a driving network, with made-up weights");
+  command.add_option("KIND", options->kind, "One of: " + kind_names()).required();
+  command.add_option("-o,--output", options->output, "The .onnx file to write").required();
+  command.add_json_flag(options->json);
+  command.set_example("modelctl sample driving -o driving.onnx");
+  command.set_action(chosen, [options] { return write_sample_network(*options); });
 }
 
 }  // namespace modeld::modelctl

@@ -1,13 +1,12 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "runtime/selftest/self_test.h"
 #include "tools/modelctl/backend_options.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/model_source.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -94,19 +93,19 @@ Status selftest(const Options& options) {
 
 void add_selftest(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "selftest",
+  Subcommand command(
+      app, "selftest",
       "Compare a device with the artifact's reference values, slice by slice, and see"
       " whether it gives the same bits every time");
-  add_model_options(*command, options->model);
-  add_backend_options(*command, options->backend);
+  add_model_options(command, options->model);
+  add_backend_options(command, options->backend);
   constexpr uint32_t kMaxRepeats = 1'000'000;
-  command->add_option("--repeats", options->repeats, "Runs of every reference vector")
-      ->check(CLI::Range(uint32_t{1}, kMaxRepeats))
-      ->capture_default_str();
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl selftest driving.model --backend cpu --repeats 100");
-  command->callback([options, &chosen] { chosen = [options] { return selftest(*options); }; });
+  command.add_option("--repeats", options->repeats, "Runs of every reference vector")
+      .in_range(1u, kMaxRepeats)
+      .with_default();
+  command.add_json_flag(options->json);
+  command.set_example("modelctl selftest driving.model --backend cpu --repeats 100");
+  command.set_action(chosen, [options] { return selftest(*options); });
 }
 
 }  // namespace modeld::modelctl

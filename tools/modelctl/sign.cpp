@@ -1,11 +1,10 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "runtime/artifact/artifact.h"
 #include "runtime/artifact/artifact_writer.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -37,14 +36,13 @@ Status sign(const Options& options) {
 
 void add_sign(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("sign", "Sign an artifact, replacing the signature it has");
-  command->add_option("ARTIFACT", options->artifact, "A .model file; its hashes are checked first")
-      ->required();
-  command->add_option("--key", options->key, "Private key, as keygen wrote it")->required();
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl sign driving.model --key release.key");
-  command->callback([options, &chosen] { chosen = [options] { return sign(*options); }; });
+  Subcommand command(app, "sign", "Sign an artifact, replacing the signature it has");
+  command.add_option("ARTIFACT", options->artifact, "A .model file; its hashes are checked first")
+      .required();
+  command.add_option("--key", options->key, "Private key, as keygen wrote it").required();
+  command.add_json_flag(options->json);
+  command.set_example("modelctl sign driving.model --key release.key");
+  command.set_action(chosen, [options] { return sign(*options); });
 }
 
 }  // namespace modeld::modelctl

@@ -1,22 +1,22 @@
 #include "tools/modelctl/transport_options.h"
 
-#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "ipc/transport/zmq_transport.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 
-void add_transport_options(CLI::App& command, TransportChoice& choice) {
+void add_transport_options(Subcommand& command, TransportChoice& choice) {
   command
       .add_option("--transport", choice.kind, "zmq-ipc or zmq-tcp, as the daemons' configuration")
-      ->check(CLI::IsMember({"zmq-ipc", "zmq-tcp"}))
-      ->capture_default_str();
+      .one_of({"zmq-ipc", "zmq-tcp"})
+      .with_default();
   command.add_option("--ipc-dir", choice.ipc_dir,
                      "Folder of the message sockets (default: the daemons')");
   command.add_option("--names", choice.names, "Generation of topic names")
-      ->check(CLI::IsMember({"new", "old"}))
-      ->capture_default_str();
+      .one_of({"new", "old"})
+      .with_default();
 }
 
 Result<std::unique_ptr<ipc::Transport>> open_transport(const TransportChoice& choice,

@@ -8,11 +8,9 @@
 #include "ipc/transport/transport.h"
 #include "runtime/base/clock.h"
 
-namespace CLI {
-class App;
-}  // namespace CLI
-
 namespace modeld::modelctl {
+
+class Subcommand;
 
 struct TransportChoice {
   std::string kind = "zmq-ipc";
@@ -20,7 +18,7 @@ struct TransportChoice {
   std::string names = "new";
 };
 
-void add_transport_options(CLI::App& command, TransportChoice& choice);
+void add_transport_options(Subcommand& command, TransportChoice& choice);
 
 Result<std::unique_ptr<ipc::Transport>> open_transport(const TransportChoice& choice,
                                                        const Clock& clock);

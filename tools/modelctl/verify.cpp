@@ -1,11 +1,10 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "runtime/artifact/artifact.h"
-#include "tools/modelctl/command.h"
 #include "tools/modelctl/model_source.h"
 #include "tools/modelctl/report.h"
+#include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 namespace {
@@ -95,19 +94,19 @@ Status verify_artifact(const Options& options) {
 
 void add_verify(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "verify", "Check an artifact as a daemon does: signature, hashes, contract, permissions");
-  command->add_option("ARTIFACT", options->artifact, "A .model file")->required();
-  command->add_option("--trust", options->trust, "Public key file, or folder of *.pub");
-  command->add_flag("--allow-unsigned", options->allow_unsigned,
-                    "Accept any signature that matches, and none");
-  command->add_option("--role", options->role, "Refuse other roles: driving, monitoring, other");
-  command->add_option("--device-class", options->device_class,
-                      "Refuse artifacts not made for it: cpu, gpu, accelerator");
-  add_json_flag(*command, options->json);
-  set_example(*command, "modelctl verify driving.model --trust /etc/modeld/keys");
-  command->callback(
-      [options, &chosen] { chosen = [options] { return verify_artifact(*options); }; });
+  Subcommand command(
+      app, "verify",
+      "Check an artifact as a daemon does: signature, hashes, contract, permissions");
+  command.add_option("ARTIFACT", options->artifact, "A .model file").required();
+  command.add_option("--trust", options->trust, "Public key file, or folder of *.pub");
+  command.add_flag("--allow-unsigned", options->allow_unsigned,
+                   "Accept any signature that matches, and none");
+  command.add_option("--role", options->role, "Refuse other roles: driving, monitoring, other");
+  command.add_option("--device-class", options->device_class,
+                     "Refuse artifacts not made for it: cpu, gpu, accelerator");
+  command.add_json_flag(options->json);
+  command.set_example("modelctl verify driving.model --trust /etc/modeld/keys");
+  command.set_action(chosen, [options] { return verify_artifact(*options); });
 }
 
 }  // namespace modeld::modelctl
