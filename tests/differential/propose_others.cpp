@@ -156,7 +156,10 @@ Proposal propose_resize(Random& random, OpKind) {
     // Here the corners are those of a fraction of a pixel, as in ONNX's own cases; ONNX Runtime
     // rounds first.
     const double exact = static_cast<double>(shape[axis]) * scales[axis];
-    if (coordinates == "align_corners" && static_cast<double>(sizes[axis]) != exact) {
+    const bool fraction = static_cast<double>(sizes[axis]) != exact;
+    if (coordinates == "align_corners" && fraction) proposal.portable = false;
+    // The shift is no binary fraction then, and float32 finds other neighbours than double.
+    if (coordinates == "half_pixel_symmetric" && mode == "nearest" && fraction) {
       proposal.portable = false;
     }
   }

@@ -43,6 +43,7 @@ TEST_F(NetworkTest, CompileSignVerifySelftest) {
         tool({"selftest", "conv.model", "--backend", backend, "--repeats", "5", "--json"});
     EXPECT_EQ(selftest.exit_code, 0) << selftest.err;
     EXPECT_EQ(selftest.json()["passed"], true);
+    EXPECT_EQ(selftest.json()["distinct"], 1);
   }
 }
 

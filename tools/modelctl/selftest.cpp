@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -50,9 +51,22 @@ void print_text(const SelfTestReport& report) {
                 static_cast<unsigned long long>(slice.seed),
                 format_number(slice.difference).c_str(), format_number(slice.allowed).c_str());
   }
-  std::printf("%s in %u repeats of every vector\n",
-              report.unsteady.empty() ? "the same every time" : "NOT the same every time",
-              report.repeats);
+  for (const UnsteadyOutput& output : report.unsteady) {
+    std::printf(
+        "FAILED %s, seed %llu: %zu distinct outputs in %u runs, differing elements from"
+        " %s to %s\n",
+        output.output.c_str(), static_cast<unsigned long long>(output.seed), output.distinct,
+        report.repeats, to_string(output.first).c_str(), to_string(output.last).c_str());
+  }
+  if (report.unsteady.empty()) {
+    std::printf("ok     1 distinct output in %u runs of every vector\n", report.repeats);
+  }
+}
+
+size_t most_distinct(const SelfTestReport& report) {
+  size_t most = 1;
+  for (const UnsteadyOutput& output : report.unsteady) most = std::max(most, output.distinct);
+  return most;
 }
 
 void report_json(const LoadedModel& loaded, const DeviceCapabilities& device,
@@ -66,6 +80,7 @@ void report_json(const LoadedModel& loaded, const DeviceCapabilities& device,
               {"device", device.name},
               {"passed", report.passed},
               {"repeats", report.repeats},
+              {"distinct", most_distinct(report)},
               {"slices", slices},
               {"unsteady", unsteady}});
 }

@@ -46,10 +46,10 @@ HeadPlan lines_plan(const char* name, std::span<const double> sides) {
   for (size_t line = 0; line < sides.size(); ++line) {
     const size_t first = line * kPoints * 2;
     const double side = sides[line];
-    plan.set_curve(first, 2, quadratic({side, side, 0.45, 1.2}));
-    plan.set_curve(first + 1, 2, quadratic({kCameraHeight, kCameraHeight, 0.4, 0.6}));
-    plan.set_curve(means + first, 2, quadratic({-1.5, 0.5, 0.45, 0.45}));
-    plan.set_curve(means + first + 1, 2, quadratic({-1.5, 0, 0.45, 0.45}));
+    plan.set_curve(first, 2, quadratic({side, side, 1, 1.5}));
+    plan.set_curve(first + 1, 2, quadratic({kCameraHeight, kCameraHeight, 1, 1}));
+    plan.set_curve(means + first, 2, quadratic({-1.5, 0.5, 1, 1}));
+    plan.set_curve(means + first + 1, 2, quadratic({-1.5, 0, 1, 1}));
   }
   return plan;
 }
@@ -60,7 +60,7 @@ HeadPlan six_plan(const char* name, const std::array<double, 6>& centres,
   HeadPlan plan(name, 12);
   for (size_t i = 0; i < 6; ++i) {
     plan.set(i, centres[i], deviations[i]);
-    plan.set(6 + i, log_deviation, 0.2);
+    plan.set(6 + i, log_deviation, 0.3);
   }
   return plan;
 }
@@ -101,7 +101,7 @@ HeadPlan desire_pred_plan() {
 }
 
 HeadPlan pose_plan() {
-  return six_plan("pose", {kSpeed, 0, 0, 0, 0, 0}, {0.4, 0.2, 0.2, 0.1, 0.1, 0.1}, -1);
+  return six_plan("pose", {kSpeed, 0, 0, 0, 0, 0}, {0.5, 0.3, 0.3, 0.3, 0.3, 0.3}, -1);
 }
 
 HeadPlan wide_from_device_euler_plan() {
@@ -122,12 +122,12 @@ HeadPlan trajectory_plan() {
   constexpr size_t kMeans = kPoints * kColumns;
   HeadPlan plan("plan", 2 * kMeans);
   for (size_t column = 0; column < kColumns; ++column) {
-    Ramp ramp{0, 0, 0.9, 0.9};
-    if (column == 0) ramp = {0, 10 * kSpeed, 0.9, 3};  // x after 10 s
-    if (column == 1) ramp = {0, 0, 0.9, 2.5};
-    if (column == 3) ramp = {kSpeed, kSpeed, 0.9, 1.1};
+    Ramp ramp{0, 0, 2, 2};
+    if (column == 0) ramp = {0, 10 * kSpeed, 2, 3};  // x after 10 s
+    if (column == 1) ramp = {0, 0, 2, 2.5};
+    if (column == 3) ramp = {kSpeed, kSpeed, 2, 2};
     plan.set_curve(column, kColumns, quadratic(ramp));
-    plan.set_curve(kMeans + column, kColumns, quadratic({-0.8, 0.5, 0.9, 0.9}));
+    plan.set_curve(kMeans + column, kColumns, quadratic({-0.8, 0.5, 1.8, 1.8}));
   }
   return plan;
 }
@@ -140,17 +140,17 @@ HeadPlan lead_plan() {
   for (size_t lead = 0; lead < 3; ++lead) {
     const size_t first = lead * kTimes * 4;
     const double near = 20 + kSpeed * static_cast<double>(lead);
-    const std::array<Ramp, 4> ramps{{{near, near + 15, 1.5, 2.5},
-                                     {0, 0, 1.2, 1.2},
-                                     {kSpeed / 3, kSpeed / 3, 1.2, 1.2},
-                                     {0, 0, 1.2, 1.2}}};
+    const std::array<Ramp, 4> ramps{{{near, near + 15, 3.5, 3.5},
+                                     {0, 0, 3.5, 3.5},
+                                     {kSpeed / 3, kSpeed / 3, 3.5, 3.5},
+                                     {0, 0, 3.5, 3.5}}};
     for (size_t quantity = 0; quantity < ramps.size(); ++quantity) {
       std::vector<HeadPoint> means;
       std::vector<HeadPoint> deviations;
       for (size_t i = 0; i < kTimes; ++i) {
         const double part = static_cast<double>(i) / (kTimes - 1);
         means.push_back(on_ramp(ramps[quantity], part));
-        deviations.push_back(on_ramp({0, 1, 1, 1}, part));
+        deviations.push_back(on_ramp({0, 1, 3, 3}, part));
       }
       plan.set_curve(first + quantity, 4, means);
       plan.set_curve(kMeans + first + quantity, 4, deviations);
