@@ -1,5 +1,6 @@
 #include <array>
 
+#include "tools/compile/passes/common_subexpressions.h"
 #include "tools/compile/passes/dead_code.h"
 #include "tools/compile/passes/fold_batch_norm.h"
 #include "tools/compile/passes/fold_scale.h"
@@ -20,6 +21,7 @@ std::span<const Pass> default_passes() {
   static constexpr auto kPasses = std::to_array<Pass>({
       {"dead-code", remove_dead_code},
       {"noops", remove_noops},
+      {"common-subexpressions", merge_common_subexpressions},
       {"recognise-activations", recognise_activations},
       {"recognise-layer-norm", recognise_layer_norm},
       {"merge-moves", merge_moves},
