@@ -16,11 +16,12 @@ build_packages=(
   libyuv-dev libpng-dev libjpeg-dev # pictures for demo and camera tool
   libsystemd-dev                    # readiness notification
   libseccomp-dev                    # the daemons' sandbox
+  libavcodec-dev libavformat-dev libavutil-dev  # video of recorded routes (modelctl only)
+  libzstd-dev libbz2-dev            # recorded logs (modelctl only)
 )
 test_packages=(
   libgtest-dev libgmock-dev
   libzip-dev                        # .npz vectors
-  libbz2-dev                        # recorded event streams
   libonnx-testdata                  # tests: single-operator cases
   systemd                           # verifies the units
   python3                           # counts the test cases

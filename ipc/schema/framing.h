@@ -25,4 +25,17 @@ struct Framing {
 // more than `max_bytes` in all.
 Result<std::optional<Framing>> read_framing(std::span<const std::byte> bytes, uint64_t max_bytes);
 
+// Bytes of the segment table in front of the segments, padding included.
+uint64_t framing_table_bytes(uint64_t segments);
+
+// How far the message at the start of `bytes` reaches whatever its size and number of segments: to
+// pass over one that breaks a limit. Nothing if it reaches beyond `bytes` or claims more than
+// kMaxMeasuredSegments (then it is no message at all).
+constexpr uint64_t kMaxMeasuredSegments = uint64_t{1} << 17;
+struct FramingExtent {
+  uint64_t segments = 0;
+  uint64_t total_bytes = 0;
+};
+std::optional<FramingExtent> measure_framing(std::span<const std::byte> bytes);
+
 }  // namespace modeld::ipc

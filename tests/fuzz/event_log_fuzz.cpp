@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   modeld::ipc::MessageReader reader;
   for (;;) {
     const auto message = log.next();
-    if (!message.ok() || !message->has_value()) return 0;
-    (void)modeld::ipc::read_event(reader, **message, [](modeld::wire::Event::Reader event) {
+    if (!message) return 0;
+    (void)modeld::ipc::read_event(reader, *message, [](modeld::wire::Event::Reader event) {
       (void)event.totalSize();
       if (event.isModelV2()) (void)event.getModelV2().getMeta().getDisengagePredictions().getT();
       if (event.isCarState()) (void)event.getCarState().getVEgo();

@@ -122,9 +122,8 @@ TEST(OpenpilotEvents, AllDecodeWithCountsAndKindsOfTheManifest) {
     std::map<uint16_t, size_t> kinds;
     while (true) {
       const auto message = log.next();
-      ASSERT_TRUE(message.ok()) << to_string(message.error());
-      if (!message->has_value()) break;
-      const auto status = read_event(reader, **message, [&](wire::Event::Reader event) {
+      if (!message) break;
+      const auto status = read_event(reader, *message, [&](wire::Event::Reader event) {
         EXPECT_GT(event.getLogMonoTime(), 0u);
         ++kinds[static_cast<uint16_t>(event.which())];
         if (event.isExtrinsicsCalibration()) {
@@ -144,7 +143,7 @@ TEST(OpenpilotEvents, AllDecodeWithCountsAndKindsOfTheManifest) {
       });
       ASSERT_TRUE(status.ok()) << to_string(status.error());
     }
-    EXPECT_EQ(log.truncated_bytes(), 0u);
+    EXPECT_EQ(log.losses().truncated_bytes, 0u);
     EXPECT_EQ(log.messages(), row.messages);
     EXPECT_EQ(kinds, row.kinds);
     all += log.messages();

@@ -161,14 +161,105 @@ TEST(EventLog, CountsACutOffTail) {
   EventLog events(log);
   for (int i = 0; i < 3; ++i) {
     const auto each = events.next();
-    ASSERT_TRUE(each.ok() && each->has_value());
-    EXPECT_EQ((*each)->size(), message.size());
+    ASSERT_TRUE(each.has_value());
+    EXPECT_EQ(each->size(), message.size());
   }
-  const auto end = events.next();
-  ASSERT_TRUE(end.ok());
-  EXPECT_FALSE(end->has_value());
+  EXPECT_FALSE(events.next().has_value());
   EXPECT_EQ(events.messages(), 3u);
-  EXPECT_EQ(events.truncated_bytes(), 20u);
+  EXPECT_EQ(events.losses().truncated_bytes, 20u);
+  EXPECT_FALSE(events.losses().damaged());
+}
+
+class HostileLog : public testing::Test {
+ protected:
+  HostileLog() {
+    const auto message = calibration_message(writer_);
+    good_.assign(message.begin(), message.end());
+  }
+  void append(std::span<const std::byte> bytes) {
+    log_.insert(log_.end(), bytes.begin(), bytes.end());
+  }
+  // A framing of `segments` segments of `words` words each, and as many zeros as it claims.
+  void append_framing(uint32_t segments, uint32_t words) {
+    std::vector<uint32_t> table(1 + segments, words);
+    table[0] = segments - 1;
+    if (table.size() % 2 != 0) table.push_back(0);
+    append(std::as_bytes(std::span(table)));
+    log_.resize(log_.size() + size_t{segments} * words * 8);
+  }
+  uint64_t walk() {
+    EventLog log(log_);
+    while (const auto message = log.next()) {
+      EXPECT_TRUE(std::equal(message->begin(), message->end(), good_.begin(), good_.end()));
+    }
+    losses_ = log.losses();
+    return log.messages();
+  }
+
+  MessageWriter writer_{4096};
+  std::vector<std::byte> good_;
+  std::vector<std::byte> log_;
+  LogLosses losses_;
+};
+
+TEST_F(HostileLog, MessageAboveTheSizeLimitIsPassedOver) {
+  append(good_);
+  append_framing(1, (70 << 20) / 8);
+  append(good_);
+  EXPECT_EQ(walk(), 2u);
+  EXPECT_EQ(losses_.too_large, 1u);
+  EXPECT_EQ(losses_.skipped_bytes, (uint64_t{70} << 20) + 8);
+}
+
+TEST_F(HostileLog, MessageWithTooManySegmentsIsPassedOver) {
+  append_framing(513, 1);
+  append(good_);
+  append_framing(100000, 1);
+  EXPECT_EQ(walk(), 1u);
+  EXPECT_EQ(losses_.too_many_segments, 2u);
+}
+
+TEST_F(HostileLog, FramingThatNoWriterMakesIsPassedOver) {
+  append(good_);
+  append_framing(1, 0);
+  append(good_);
+  EXPECT_EQ(walk(), 2u);
+  EXPECT_EQ(losses_.malformed, 1u);
+  EXPECT_EQ(losses_.skipped_bytes, 8u);
+}
+
+TEST_F(HostileLog, ReadingGoesOnBehindGarbageOfAnyLength) {
+  for (const size_t length : {1u, 3u, 8u, 1000u}) {
+    log_.clear();
+    append(good_);
+    append(std::vector<std::byte>(length, std::byte{0xff}));
+    append(good_);
+    append(good_);
+    EXPECT_EQ(walk(), 3u) << length;
+    EXPECT_EQ(losses_.malformed, 1u) << length;
+    EXPECT_EQ(losses_.skipped_bytes, length);
+    EXPECT_EQ(losses_.truncated_bytes, 0u);
+  }
+}
+
+// A message cut short in the middle of a log: the writer died and another one went on.
+TEST_F(HostileLog, ReadingGoesOnBehindACutOffMessage) {
+  append(std::span(good_).first(good_.size() - 12));
+  append(good_);
+  append(good_);
+  EventLog log(log_);
+  uint64_t good = 0;
+  while (const auto message = log.next()) {
+    good += std::equal(message->begin(), message->end(), good_.begin(), good_.end()) ? 1 : 0;
+  }
+  EXPECT_GE(good, 1u);  // the cut-off one swallows the start of its neighbour
+}
+
+TEST_F(HostileLog, NothingButGarbageEnds) {
+  append(std::vector<std::byte>(64, std::byte{0xff}));
+  EXPECT_EQ(walk(), 0u);
+  EXPECT_EQ(losses_.malformed, 1u);
+  EXPECT_EQ(losses_.skipped_bytes, 64u);
 }
 
 TEST(MessageWriter, LargerThanItsSegmentStillReads) {

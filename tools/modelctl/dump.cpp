@@ -3,17 +3,16 @@
 
 #include "ipc/schema/event_log.h"
 #include "ipc/transport/topics.h"
-#include "runtime/base/file.h"
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/message_text.h"
 #include "tools/modelctl/report.h"
 #include "tools/modelctl/subcommand.h"
 #include "tools/modelctl/transport_options.h"
+#include "tools/replay/log_file.h"
 
 namespace modeld::modelctl {
 namespace {
 
-constexpr uint64_t kMaxLogBytes = uint64_t{4} << 30;
 constexpr Nanoseconds kWait = 200 * kMillisecond;
 
 struct Options {
@@ -41,24 +40,38 @@ bool wanted(const Options& options, uint64_t shown) {
 }
 
 Status dump_log(const Options& options) {
-  MODELD_ASSIGN(const auto bytes, read_file(options.source, kMaxLogBytes));
-  ipc::EventLog log(bytes);
+  MODELD_ASSIGN(const replay::LogFile file, replay::read_log_file(options.source));
+  ipc::EventLog log(file.bytes);
   uint64_t shown = 0;
+  uint64_t broken = 0;
   while (wanted(options, shown)) {
-    MODELD_ASSIGN(const auto message, log.next());
+    const auto message = log.next();
     if (!message) break;
     const Status printed = print(*message, false, options.json);
     if (!printed.ok()) {
-      return Error(printed.error())
-          .in("message " + std::to_string(shown) + " of " + options.source);
+      // A bad message is one message: the next may be good.
+      std::fprintf(stderr, "modelctl: message %llu of %s: %s\n",
+                   static_cast<unsigned long long>(log.messages() - 1), options.source.c_str(),
+                   to_string(printed.error()).c_str());
+      ++broken;
+      continue;
     }
     ++shown;
   }
-  if (log.truncated_bytes() != 0) {
-    std::fprintf(stderr, "modelctl: the last message of %s is cut short (%llu bytes)\n",
-                 options.source.c_str(), static_cast<unsigned long long>(log.truncated_bytes()));
+  const ipc::LogLosses& losses = log.losses();
+  if (losses.truncated_bytes != 0 || file.cut_short) {
+    std::fprintf(stderr, "modelctl: the end of %s is cut short (%llu bytes of a message)\n",
+                 options.source.c_str(), static_cast<unsigned long long>(losses.truncated_bytes));
   }
-  return {};
+  if (broken == 0 && !losses.damaged()) return {};
+  return Error(ErrorCode::kCorrupt, "not everything in the log is a message")
+      .expecting("messages only",
+                 std::to_string(broken) + " that do not decode, " +
+                     std::to_string(losses.too_large) + " too large, " +
+                     std::to_string(losses.too_many_segments) + " with too many segments, " +
+                     std::to_string(losses.malformed) + " stretches of something else (" +
+                     std::to_string(losses.skipped_bytes) + " bytes passed over)")
+      .in(options.source);
 }
 
 // A name of either generation subscribes to the generation chosen.

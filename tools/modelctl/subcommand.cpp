@@ -35,6 +35,11 @@ OptionRules& OptionRules::one_of(const std::vector<std::string>& values) {
   return *this;
 }
 
+OptionRules& OptionRules::one_each_time() {
+  option_.allow_extra_args(false);
+  return *this;
+}
+
 Subcommand::Subcommand(CLI::App& app, const std::string& name, const std::string& description)
     : app_(*app.add_subcommand(name, description)) {}
 
@@ -69,6 +74,10 @@ void Subcommand::add_flag(const std::string& name, bool& value, const std::strin
 
 void Subcommand::add_json_flag(bool& json) {
   add_flag("--json", json, "Print one JSON document instead of text");
+}
+
+std::string Subcommand::program_version() const {
+  return app_.get_parent()->version();
 }
 
 void Subcommand::set_example(const std::string& example) {

@@ -27,6 +27,9 @@ class OptionRules {
   OptionRules& in_range(double least, double most);
   OptionRules& positive();
   OptionRules& one_of(const std::vector<std::string>& values);
+  // Of an option that may be given many times: one value each time, so that a positional argument
+  // may follow.
+  OptionRules& one_each_time();
 
  private:
   CLI::Option& option_;
@@ -49,6 +52,8 @@ class Subcommand {
   void add_flag(const std::string& name, bool& value, const std::string& help);
   // `--json` of a reporting command.
   void add_json_flag(bool& json);
+  // What --version of the program says.
+  std::string program_version() const;
   // Shown under the options.
   void set_example(const std::string& example);
   // What is put into `chosen` if the user asks for this command.
