@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 
 #include "runtime/base/unique_fd.h"
 
@@ -88,10 +89,14 @@ int landlock_abi() {
 }
 
 Status restrict_files(const FileRules& rules, bool forbid_tcp) {
+  errno = 0;
   const int abi = landlock_abi();
   if (abi == 0) {
+    const int why = errno;
     return Error(ErrorCode::kUnsupported, "the kernel cannot confine files to a list")
-        .expecting("Landlock (Linux 5.13 or newer, 'landlock' among the boot option lsm=)", "none");
+        .expecting("Landlock (Linux 5.13 or newer, 'landlock' among the boot option lsm=, not "
+                   "forbidden by a system call filter of the service manager)",
+                   std::strerror(why));
   }
   RulesetAttributes attributes;
   attributes.files = handled_bits(abi);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ipc/frames/vision_protocol.h"
+#include "tools/feed/message_feed.h"
 #include "tools/feed/picture_search.h"
 #include "tools/feed/scene_feed.h"
 #include "tools/images/image_file.h"
@@ -21,6 +22,7 @@ struct Options {
   std::string size = "1928x1208";
   std::string server = "camerad";
   std::string socket_dir = "/tmp";
+  std::string params_dir;
   double seconds = 0;
   bool messages = false;
   bool json = false;
@@ -69,6 +71,7 @@ Status serve(const Options& options) {
   MODELD_ASSIGN(const auto transport, open_transport(options.transport, clock));
   MODELD_ASSIGN(const auto feed,
                 SceneFeed::create(clock, *transport, scene, pictures.road, pictures.cabin));
+  if (!options.params_dir.empty()) MODELD_TRY(MessageFeed::write_car_params(options.params_dir));
   note_interrupts();
   std::fprintf(stderr, "serving %ux%u at 20 Hz as %s in %s%s\n", scene.width, scene.height,
                scene.server.c_str(), scene.socket_dir.c_str(),
@@ -105,6 +108,8 @@ void add_camera(CLI::App& app, Action& chosen) {
       .with_default();
   command.add_flag("--messages", options->messages,
                    "Also publish what the daemons listen to: calibration, car and camera states");
+  command.add_option("--params-dir", options->params_dir,
+                     "Also write CarParams into this folder: modeld waits for it");
   add_transport_options(command, options->transport);
   command.add_json_flag(options->json);
   command.set_example("modelctl camera --road road.jpg --messages --ipc-dir /tmp/topics");
