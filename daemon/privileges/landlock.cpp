@@ -94,9 +94,10 @@ Status restrict_files(const FileRules& rules, bool forbid_tcp) {
   if (abi == 0) {
     const int why = errno;
     return Error(ErrorCode::kUnsupported, "the kernel cannot confine files to a list")
-        .expecting("Landlock (Linux 5.13 or newer, 'landlock' among the boot option lsm=, not "
-                   "forbidden by a system call filter of the service manager)",
-                   std::strerror(why));
+        .expecting(
+            "Landlock (Linux 5.13 or newer, 'landlock' among the boot option lsm=, not "
+            "forbidden by a system call filter of the service manager)",
+            std::strerror(why));
   }
   RulesetAttributes attributes;
   attributes.files = handled_bits(abi);

@@ -105,10 +105,11 @@ expect "health says the audit passed" heard dmonitoringmodeldHealth '"audit": *"
 # Failure and restart
 unit=dmonitoringmodeld
 restarts=$(property $unit NRestarts)
-kill -9 "$(property $unit MainPID)"
+signal() { local pid; pid=$(property "$unit" MainPID) && [ "$pid" -gt 1 ] && kill "$1" "$pid"; }
+expect "kill -9 is sent" signal -9
 expect "kill -9: started again" until_true "$(slow 10)" has_property $unit NRestarts $((restarts + 1))
 expect "kill -9: ready again" until_true "$(slow 30)" active $unit
-kill -STOP "$(property $unit MainPID)"
+expect "SIGSTOP is sent" signal -STOP
 expect "hang: killed by the watchdog" until_true "$(slow 15)" journal_has $unit "Watchdog timeout"
 expect "hang: started again" until_true "$(slow 20)" has_property $unit NRestarts $((restarts + 2))
 expect "hang: ready again" until_true "$(slow 30)" active $unit
