@@ -7,5 +7,5 @@ cd "$(dirname "$0")/.."
 tools/setup.sh build
 . tools/build_env.sh
 configure build -Dtests=false
-ninja -C build modeld dmonitoringmodeld modelctl
+ninja -C build
 exec build/tools/modelctl/modelctl demo "$@"
