@@ -262,5 +262,32 @@ TEST(ImporterRefusals, FoldingIsBounded) {
   expect_refusal(imported, "node 'guilty'");
 }
 
+// A kilobyte that asks for 10^14 steps: the window counts, not the elements alone.
+TEST(ImporterRefusals, LargeWindowsOverConstantsAreNotFolded) {
+  for (const char* const kind : {"MaxPool", "AveragePool"}) {
+    OnnxBuilder builder = graph_of(17, {1});
+    builder.ints("s", {1, 1, 3000, 3000});
+    builder.node("ConstantOfShape", {"s"}, {"zeros"});
+    builder.node(kind, {"zeros"}, {"pooled"})
+        .with("kernel_shape", std::vector<int64_t>{1500, 1500});
+    builder.node("Add", {"x", "pooled"}, {"y"});
+    const auto imported = import_file(builder);
+    ASSERT_TRUE(imported.ok()) << to_string(imported.error());
+    EXPECT_EQ(kinds(imported->draft), std::string(kind) + " Add");
+  }
+}
+
+TEST(ImporterRefusals, SmallFilesMakeSmallConstantsOnly) {
+  OnnxBuilder builder = graph_of(17, {1});
+  builder.ints("s", {30'000'000});  // 120 MB
+  builder.node("ConstantOfShape", {"s"}, {"zeros"}).named("guilty");
+  builder.node("Add", {"x", "zeros"}, {"y"});
+  expect_refusal(import_file(builder), "node 'guilty'");
+  FoldBudget budget;
+  budget.allow_for(8'000'000);  // a file with that many bytes of weights
+  const auto imported = import_file(builder, budget);
+  EXPECT_TRUE(imported.ok()) << to_string(imported.error());
+}
+
 }  // namespace
 }  // namespace modeld::compile

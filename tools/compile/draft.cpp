@@ -24,6 +24,15 @@ uint64_t total_bytes(std::span<const TensorType> types) {
   return sum;
 }
 
+uint64_t window_elements(const Op& op) {
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  uint64_t product = 1;
+  for (const int64_t extent : op.attributes.get_ints("kernel_shape")) {
+    product = std::min(product * static_cast<uint64_t>(extent), kMost);
+  }
+  return product;
+}
+
 // Rough number of inner steps of a plain evaluation.
 uint64_t estimated_operations(const Draft& draft, const Op& op,
                               std::span<const TensorType> outputs) {
@@ -36,6 +45,10 @@ uint64_t estimated_operations(const Draft& draft, const Op& op,
     sum_inputs += elements;
   }
   const uint64_t written = total_elements(outputs);
+  if (op.kind == OpKind::kMaxPool || op.kind == OpKind::kAveragePool) {
+    // An output element reads its window, padding included.
+    return written * window_elements(op);
+  }
   const bool heavy = op.kind == OpKind::kConv || op.kind == OpKind::kConvTranspose ||
                      op.kind == OpKind::kGemm || op.kind == OpKind::kMatMul;
   // No output element reads more than the largest input has.

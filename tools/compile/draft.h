@@ -26,11 +26,18 @@ struct DraftState {
   TensorId next = kNoTensor;
 };
 
-// What folding may cost, so that a small file cannot make a large build.
+// What folding may cost, so that a small file cannot make a large build: with these numbers well
+// under a second. A network with weights may spend more (allow_for).
 struct FoldBudget {
   bool all = true;  // false: only what decides shapes (small integer and bool tensors)
-  uint64_t bytes = uint64_t{1} << 30;
-  uint64_t operations = uint64_t{1} << 32;
+  uint64_t bytes = uint64_t{64} << 20;
+  uint64_t operations = uint64_t{1} << 27;
+
+  // `constant_bytes`: of constants that a file holds.
+  void allow_for(uint64_t constant_bytes) {
+    bytes += 16 * constant_bytes;
+    operations += 64 * constant_bytes;
+  }
 };
 
 // Ops are in execution order and each tensor is written once, at all times. Ids stay valid: tensors

@@ -27,6 +27,17 @@ struct Stage {
   std::map<std::string, std::vector<NamedRange>> slices;  // of outputs that are not states
 };
 
+uint64_t constant_bytes(const OnnxGraph& graph) {
+  uint64_t sum = 0;
+  for (const auto& [name, value] : graph.initializers) sum += value->bytes.size();
+  for (const OnnxNode& node : graph.nodes) {
+    for (const auto& [name, attribute] : node.attributes) {
+      if (const auto* value = std::get_if<ConstantPtr>(&attribute)) sum += (*value)->bytes.size();
+    }
+  }
+  return sum;
+}
+
 // `next_X` feeds X or state_X (facts 4.4: discover by name).
 std::map<std::string, std::string> state_pairs(const OnnxGraph& graph) {
   constexpr std::string_view kPrefix = "next_";
@@ -294,6 +305,7 @@ Status Builder::check_frozen() const {
 
 Status Builder::add_stage(Stage& stage) {
   state_inputs_.clear();
+  model_.draft.fold.allow_for(constant_bytes(stage.graph));
   ValueMap inputs;
   for (const OnnxInput& input : stage.graph.inputs) {
     MODELD_ASSIGN(inputs[input.name], input_value(stage, input));
