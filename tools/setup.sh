@@ -25,6 +25,7 @@ test_packages=(
   libonnx-testdata                  # tests: single-operator cases
   systemd                           # verifies the units
   python3                           # counts the test cases
+  clang libclang-rt-14-dev libomp-dev # build with sanitizers, fuzzing
 )
 
 fail() {
