@@ -52,11 +52,19 @@ void read_device(TomlReader& reader, DeviceSettings& device) {
   read_name(reader, "backend", device.backend, kBackends);
   reader.integer("threads", device.threads, 0, 256);
   read_enum(reader, "isolation", device.isolation, kIsolations);
-  if (device.isolation == Isolation::kProcess) {
-    reader.refuse("isolation",
-                  "\"inline\": this build runs device work of the backends cpu and reference "
-                  "inside the daemon; executor processes are not part of it",
-                  "\"process\"");
+  reader.milliseconds("patience_ms", device.patience, 0, 60'000);
+}
+
+void read_fallback(TomlReader& reader, FallbackSettings& fallback, Isolation isolation) {
+  reader.section("fallback");
+  reader.flag("enabled", fallback.enabled);
+  reader.integer("threads", fallback.threads, 0, 256);
+  reader.number("warm_hz", fallback.warm_hz, 0.1, 20);
+  if (fallback.enabled && isolation != Isolation::kProcess) {
+    reader.refuse("enabled",
+                  "device.isolation = \"process\" with it: a device inside the daemon "
+                  "that hangs cannot be left",
+                  "true with \"inline\"");
   }
 }
 
@@ -71,6 +79,7 @@ void read_camera(TomlReader& reader, CameraSettings& camera, DaemonKind kind) {
     read_enum(reader, "cabin", camera.cabin, kFrameInputs);
   }
   reader.integer("guard_frames", camera.guard_frames, 1, 16);
+  reader.integer("late_frames", camera.late_frames, 0, 4);
 }
 
 void read_transport(TomlReader& reader, TransportSettings& transport) {
@@ -90,6 +99,7 @@ void read_deadlines(TomlReader& reader, DeadlineSettings& deadlines) {
 void read_all(TomlReader& reader, DaemonConfig& config) {
   read_artifact(reader, config.artifact);
   read_device(reader, config.device);
+  read_fallback(reader, config.fallback, config.device.isolation);
   read_camera(reader, config.camera, config.kind);
   read_transport(reader, config.transport);
   if (config.kind == DaemonKind::kModeld) {
@@ -99,6 +109,10 @@ void read_all(TomlReader& reader, DaemonConfig& config) {
   read_deadlines(reader, config.deadlines);
   reader.section("health");
   reader.number("rate_hz", config.health.rate_hz, 0.1, 20);
+  reader.section("scheduling");
+  reader.integer("realtime_priority", config.scheduling.realtime_priority, 0, 90);
+  reader.section("state");
+  reader.path("dir", config.state.dir, kMaxPath, true);
   reader.section("selftest");
   reader.integer("repeats", config.selftest.repeats, 1, 1000);
   reader.section("sandbox");

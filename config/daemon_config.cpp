@@ -40,6 +40,8 @@ DaemonConfig default_config(DaemonKind kind) {
   config.artifact.path = kind == DaemonKind::kModeld ? "/var/lib/modeld/driving.model"
                                                      : "/var/lib/modeld/monitoring.model";
   config.artifact.trust = "/etc/modeld/keys";
+  // The road comes first.
+  config.scheduling.realtime_priority = kind == DaemonKind::kModeld ? 12 : 10;
   return config;
 }
 

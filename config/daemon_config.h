@@ -40,9 +40,17 @@ struct ArtifactSettings {
 
 struct DeviceSettings {
   std::string backend = "cpu";
-  uint32_t threads = 0;  // 0: the backend's choice
+  uint32_t threads = 0;  // 0: half of the processors
   Isolation isolation = Isolation::kInline;
+  Nanoseconds patience = 5 * kSecond;  // with a device that is not there yet
   bool operator==(const DeviceSettings&) const = default;
+};
+
+struct FallbackSettings {
+  bool enabled = false;
+  uint32_t threads = 0;  // 0: as many as the device's
+  double warm_hz = 1.0;
+  bool operator==(const FallbackSettings&) const = default;
 };
 
 struct CameraSettings {
@@ -52,6 +60,7 @@ struct CameraSettings {
   FrameInput wide_road = FrameInput::kUpload;    // modeld only
   FrameInput cabin = FrameInput::kUpload;        // dmonitoringmodeld only
   uint32_t guard_frames = 1;
+  uint32_t late_frames = 1;
   bool operator==(const CameraSettings&) const = default;
 };
 
@@ -61,6 +70,16 @@ struct TransportSettings {
   std::filesystem::path ipc_dir;
   TopicNames names = TopicNames::kNew;
   bool operator==(const TransportSettings&) const = default;
+};
+
+struct SchedulingSettings {
+  uint32_t realtime_priority = 0;  // 0: as the process was started; default_config() asks for one
+  bool operator==(const SchedulingSettings&) const = default;
+};
+
+struct StateSettings {
+  std::filesystem::path dir;  // empty: see state_folder()
+  bool operator==(const StateSettings&) const = default;
 };
 
 struct InputSettings {
@@ -100,6 +119,7 @@ struct DaemonConfig {
   DaemonKind kind = DaemonKind::kModeld;
   ArtifactSettings artifact;
   DeviceSettings device;
+  FallbackSettings fallback;
   CameraSettings camera;
   TransportSettings transport;
   InputSettings inputs;
@@ -108,6 +128,8 @@ struct DaemonConfig {
   SelfTestSettings selftest;
   SandboxSettings sandbox;
   LogSettings log;
+  SchedulingSettings scheduling;
+  StateSettings state;
   bool operator==(const DaemonConfig&) const = default;
 };
 

@@ -104,8 +104,15 @@ Status DrivingLoop::run_once(Deadline deadline) {
     pairing_.used();
     main_frame_.reset();
     extra_frame_.reset();
+    if (runner_.recover()) report_recovery();
   }
   return runner_.fatal();
+}
+
+// The fallback answers from the next frame on; it counts drops anew (interoperability facts 5.6).
+void DrivingLoop::report_recovery() {
+  drop_filter_ = DropFilter();
+  environment_.health.took_over(detail_, environment_.clock.monotonic());
 }
 
 Result<bool> DrivingLoop::find_pair(Deadline deadline) {
@@ -230,6 +237,7 @@ std::optional<InvalidReason> DrivingLoop::run(FrameTimes& times) {
 InvalidReason DrivingLoop::judge(const RunOutcome& outcome, FrameTimes& times) {
   const Nanoseconds begin = environment_.clock.monotonic();
   const OutputVerdict verdict = validator_.check(*outcome.capture, *outcome.report);
+  runner_.judged(verdict.reason);
   if (!verdict.valid()) return refuse(verdict.reason, validator_.describe(verdict));
   parser_.parse(floats_.read(*outcome.capture), outputs_);
   const double v_ego = std::max(0.0, static_cast<double>(values_.v_ego));
@@ -267,6 +275,9 @@ FrameFacts DrivingLoop::frame_facts(Nanoseconds begin) {
   facts.frame_drop_ratio = drop_filter_.ratio();
   // A frame the network's history does not hold is as good as lost to the motion estimate.
   facts.dropped_frames = std::max(drop_filter_.dropped(), committed_any_ ? uncommitted_ : 0);
+  // With a fallback at hand the first device's answers are the big model's.
+  facts.big = environment_.engine.fallback() == FallbackState::kWarm ||
+              environment_.engine.fallback() == FallbackState::kCold;
   facts.calibration_seen = transforms_.calibrated();
   return facts;
 }
@@ -303,8 +314,10 @@ Status DrivingLoop::publish(const FrameFacts& facts, InvalidReason reason) {
 void DrivingLoop::answer_pair() {
   const Clock& clock = environment_.clock;
   const Nanoseconds taken = main_frame_->info.receive_ns;
-  const Nanoseconds begin = clock.monotonic();
+  CpuWaitMeter meter(clock, environment_.thread_time);
+  const Nanoseconds begin = meter.began();
   FrameTimes times;
+  times.frame_id = main_frame_->info.frame_id;
   times[FramePhase::kCameraToReceive] = age_at_receive(*main_frame_, clock);
   if (extra_) times[FramePhase::kPairing] = begin - taken;
 
@@ -323,6 +336,8 @@ void DrivingLoop::answer_pair() {
   const Nanoseconds done = clock.monotonic();
   times[FramePhase::kPublish] = done - filling;
   times[FramePhase::kTotal] = done - taken;
+  meter.slept(runner_.take_blocked());
+  times[FramePhase::kCpuWait] += meter.waited();
   if (*reason == InvalidReason::kNone) {
     committed_any_ = true;
     uncommitted_ = 0;

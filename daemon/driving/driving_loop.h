@@ -87,6 +87,7 @@ class DrivingLoop final : public FrameLoop {
   Result<bool> take_main(Deadline deadline);
   Result<bool> take_extra(Deadline deadline);
   void answer_pair();
+  void report_recovery();
   const ipc::Frame& extra_frame() const { return extra_ ? *extra_frame_ : *main_frame_; }
 
   InvalidReason check_inputs();

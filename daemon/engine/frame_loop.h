@@ -6,6 +6,7 @@
 #include "ipc/transport/transport.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/result.h"
+#include "runtime/base/thread_time.h"
 
 namespace modeld {
 
@@ -15,6 +16,7 @@ struct LoopEnvironment {
   ipc::Transport& transport;
   Engine& engine;
   DaemonHealth& health;
+  const ThreadTime& thread_time = ThreadTime::real();
 };
 
 class FrameLoop {

@@ -35,6 +35,13 @@ Nanoseconds model_length(const PhaseTimes& history, const PhaseTimes& model,
   return length(both);
 }
 
+// Work complete -> the waiting thread runs again.
+Nanoseconds wake_up_delay(const ReplayReport& report, Nanoseconds woken) {
+  Nanoseconds ended = 0;
+  for (const PhaseTimes& phase : report.phases) ended = std::max(ended, phase.ended);
+  return ended != 0 && woken > ended ? woken - ended : 0;
+}
+
 }  // namespace
 
 void add_device_times(const ReplayReport& report, FrameTimes& times) {
@@ -52,6 +59,7 @@ void add_device_times(const ReplayReport& report, FrameTimes& times) {
   times[FramePhase::kModel] +=
       model_length(phase(Phase::kHistory), phase(Phase::kModel), phase(Phase::kWarp));
   times[FramePhase::kDownload] += length(phase(Phase::kDownload));
+  times[FramePhase::kCpuWait] += report.cpu_wait;
 }
 
 FrameRunner::FrameRunner(Engine& engine, const Clock& clock, Nanoseconds inference_deadline)
@@ -64,10 +72,33 @@ RunOutcome FrameRunner::fail(Error error) {
   if (error.code == ErrorCode::kDeadline) outcome.invalid = InvalidReason::kDeadline;
   if (error.code == ErrorCode::kDeviceLost) {
     outcome.invalid = InvalidReason::kDeviceLost;
-    if (fatal_.ok()) fatal_ = error;
+    failure_ = error;
   }
   detail_ = to_string(error);
   return outcome;
+}
+
+void FrameRunner::judged(InvalidReason reason) {
+  if (health_reason(reason) != HealthReason::kOutputInvalid) {
+    bad_outputs_ = 0;
+    return;
+  }
+  if (++bad_outputs_ < kMostBadOutputs || engine_.fallback() != FallbackState::kWarm) return;
+  bad_outputs_ = 0;
+  failure_ = Error(ErrorCode::kCheckFailed,
+                   "invalid outputs in " + std::to_string(kMostBadOutputs) + " frames in a row");
+}
+
+bool FrameRunner::recover() {
+  if (!failure_) return false;
+  const Error failure = *std::exchange(failure_, std::nullopt);
+  capture_ = nullptr;
+  pending_ = nullptr;
+  frames_.clear();
+  imports_.clear();
+  if (engine_.fail_over()) return true;
+  if (fatal_.ok()) fatal_ = failure;
+  return false;
 }
 
 bool FrameRunner::layouts_known(std::span<const Picture> pictures) const {
@@ -88,6 +119,8 @@ std::optional<InputMode> FrameRunner::mode() const {
 
 InputMode FrameRunner::choose_mode(const Picture& picture, size_t index) {
   if (picture.mode == FrameInput::kUpload) return InputMode::kUpload;
+  // Its captures are recorded that way, and recording takes long.
+  if (engine_.fallback() == FallbackState::kActive) return InputMode::kUpload;
   // Asked for and possible are different things: the first buffer decides.
   return imports_[index]->import(*picture.frame).ok() ? InputMode::kBind : InputMode::kUpload;
 }
@@ -154,9 +187,9 @@ bool FrameRunner::settle_pending() {
     pending_ = nullptr;
     return true;
   }
-  if (clock_.monotonic() - pending_since_ > kGiveUpAfter && fatal_.ok()) {
-    fatal_ = Error(ErrorCode::kDeadline, "the device does not finish a frame")
-                 .expecting("an answer within 2 s of the deadline", "none");
+  if (clock_.monotonic() - pending_since_ > kGiveUpAfter && !failure_) {
+    failure_ = Error(ErrorCode::kDeadline, "the device does not finish a frame")
+                   .expecting("an answer within 2 s of the deadline", "none");
   }
   return false;
 }
@@ -167,16 +200,24 @@ RunOutcome FrameRunner::replay(FrameTimes& times) {
   if (!started.ok()) return fail(std::move(started).error());
   engine_.readiness().queue_ready = Check::kPassed;
   Submission* const submission = *started;
+  const Nanoseconds blocked_from = clock_.monotonic();
   Status waited = submission->wait(Deadline::after(clock_, inference_deadline_));
+  const Nanoseconds woken = clock_.monotonic();
+  blocked_ = woken - blocked_from;
   if (!waited.ok()) {
     if (waited.error().code == ErrorCode::kDeadline) {
-      pending_ = submission;
-      pending_since_ = clock_.monotonic();
+      if (engine_.device().abandon()) {
+        failure_ = waited.error();
+      } else {
+        pending_ = submission;
+        pending_since_ = clock_.monotonic();
+      }
     }
     return fail(std::move(waited).error());
   }
   engine_.readiness().task_completed = Check::kPassed;
   add_device_times(submission->report(), times);
+  times[FramePhase::kCpuWait] += wake_up_delay(submission->report(), woken);
   // A device without timestamps: all that is known is how long it took.
   if (times[FramePhase::kModel] == 0) times[FramePhase::kModel] = clock_.monotonic() - begin;
   RunOutcome outcome;
@@ -187,6 +228,7 @@ RunOutcome FrameRunner::replay(FrameTimes& times) {
 
 RunOutcome FrameRunner::run(std::span<const Picture> pictures, std::span<const Vector> vectors,
                             FrameTimes& times) {
+  blocked_ = 0;
   if (!settle_pending()) {
     return fail(Error(ErrorCode::kDeadline, "the device still works on an earlier frame"));
   }

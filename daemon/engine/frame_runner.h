@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/daemon_config.h"
@@ -50,17 +51,30 @@ class FrameRunner {
 
   FrameRunner(Engine& engine, const Clock& clock, Nanoseconds inference_deadline);
 
-  // Upload, queue, warp, model and download of `times` are filled as far as they happened. A
-  // picture may stand for several inputs (one camera for two images).
+  // Upload, queue, warp, model, download and the device's share of cpuWait in `times` are filled as
+  // far as they happened. A picture may stand for several inputs (one camera for two images).
   RunOutcome run(std::span<const Picture> pictures, std::span<const Vector> vectors,
                  FrameTimes& times);
 
   // The error behind the last kInvalid outcome, for people. Empty after a completed run.
   const std::string& detail() const { return detail_; }
 
-  // Set once the device cannot go on: lost, or silent for kGiveUpAfter. The loop ends with it.
+  // What the loop made of a completed run. Outputs that may not be believed, kMostBadOutputs frames
+  // in a row, are a failure of the device if another one can take over.
+  static constexpr uint32_t kMostBadOutputs = 3;
+  void judged(InvalidReason reason);
+
+  // To be called when the frame has been answered: lets the fallback take over if the device has
+  // failed. True if it just did.
+  bool recover();
+
+  // Set once the device cannot go on and nobody takes over: lost, or silent for kGiveUpAfter. The
+  // loop ends with it.
   static constexpr Nanoseconds kGiveUpAfter = 2 * kSecond;
   const Status& fatal() const { return fatal_; }
+
+  // Time of the last run spent blocked for the device, ns; 0 if asked again.
+  Nanoseconds take_blocked() { return std::exchange(blocked_, 0); }
 
   // How the pixels of the pictures travel; nothing before the first run. If one of them has to be
   // copied, all count as copied.
@@ -88,7 +102,10 @@ class FrameRunner {
   Submission* pending_ = nullptr;  // in flight past its deadline
   Nanoseconds pending_since_ = 0;
   uint64_t copied_bytes_ = 0;
+  Nanoseconds blocked_ = 0;
   std::string detail_;
+  std::optional<Error> failure_;  // of the device, until recover()
+  uint32_t bad_outputs_ = 0;      // in a row
   Status fatal_;
 };
 

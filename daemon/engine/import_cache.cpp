@@ -17,7 +17,8 @@ Result<Buffer*> ImportCache::import(const ipc::Frame& frame) {
   // The device interface has one kind of wrapper; a frame input is only ever read through it.
   const std::span<const std::byte> pages = frame.buffer->bytes();
   MODELD_ASSIGN(auto buffer,
-                device_.import_host({const_cast<std::byte*>(pages.data()), pages.size()}));
+                device_.import_shared(frame.buffer->fd(),
+                                      {const_cast<std::byte*>(pages.data()), pages.size()}));
   entries_.push_back({frame.info.buffer_index, frame.buffer, std::move(buffer)});
   return entries_.back().buffer.get();
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/health/flight_recorder.h"
 #include "daemon/health/frame_counters.h"
 #include "daemon/health/frame_phases.h"
 #include "daemon/health/health_state.h"
@@ -24,6 +25,7 @@ struct DeviceFacts {
   std::string precision;
   uint32_t threads = 0;
   bool copy_queue = false;
+  bool on_host = false;  // computes on host threads: what is queued there waits for a processor
 };
 
 struct ArtifactFacts {
@@ -81,10 +83,14 @@ struct DaemonHealth {
   HealthStateMachine state;
   FrameCounters frames;
   PhaseStatistics phases;
+  FlightRecorder flight;
   Readiness readiness;
 
   DeviceFacts device;
   ArtifactFacts artifact;
+  bool isolated = false;      // device work runs in executors
+  uint8_t fallback = 0;       // FallbackState, as on the wire
+  std::string fallback_text;  // why the fallback answers; empty while it does not
   SelfTestFacts self_test;
   SandboxFacts sandbox;
   PixelPath pixel_path = PixelPath::kUnknown;
@@ -96,6 +102,8 @@ struct DaemonHealth {
   void answered(const FrameTimes& times, InvalidReason reason, Nanoseconds now,
                 HealthReason concern = HealthReason::kNone);
   void dropped(DropReason reason, Nanoseconds now);
+  // The fallback answers from now on, because of `why`; holds until the process ends.
+  void took_over(std::string_view why, Nanoseconds now);
 };
 
 }  // namespace modeld

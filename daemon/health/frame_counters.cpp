@@ -29,7 +29,7 @@ std::string_view to_string(InvalidReason reason) {
   constexpr std::array<std::string_view, kInvalidReasonCount> kNames = {
       "none",           "notCalibrated",   "unknownCamera",    "frameSize",      "transform",
       "inputVector",    "outputNotFinite", "outputOutOfRange", "outputConstant", "indexOutOfRange",
-      "divisionByZero", "deadline",        "deviceError",      "deviceLost"};
+      "divisionByZero", "stateNotFinite",  "deadline",         "deviceError",    "deviceLost"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -49,6 +49,7 @@ HealthReason health_reason(InvalidReason reason) {
     case InvalidReason::kOutputConstant:
     case InvalidReason::kIndexOutOfRange:
     case InvalidReason::kDivisionByZero:
+    case InvalidReason::kStateNotFinite:
       return HealthReason::kOutputInvalid;
     case InvalidReason::kDeadline:
       return HealthReason::kDeadlineMissed;

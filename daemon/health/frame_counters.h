@@ -35,11 +35,12 @@ enum class InvalidReason : uint8_t {
   kOutputConstant,  // a slice that varies by contract is constant or all zero
   kIndexOutOfRange,
   kDivisionByZero,
-  kDeadline,  // the device did not finish in time
+  kStateNotFinite,  // of what the network would remember
+  kDeadline,        // the device did not finish in time
   kDeviceError,
   kDeviceLost,
 };
-constexpr size_t kInvalidReasonCount = 14;
+constexpr size_t kInvalidReasonCount = 15;
 std::string_view to_string(InvalidReason reason);  // as published: "notCalibrated", ...
 HealthReason health_reason(InvalidReason reason);
 

@@ -4,14 +4,14 @@ namespace modeld {
 
 std::string_view to_string(FramePhase phase) {
   constexpr std::array<std::string_view, kFramePhaseCount> kNames = {
-      "cameraToReceive", "pairing",  "upload", "queue",   "warp",
-      "model",           "download", "parse",  "publish", "total"};
+      "cameraToReceive", "pairing", "upload",  "queue", "warp",   "model",
+      "download",        "parse",   "publish", "total", "cpuWait"};
   return kNames[static_cast<size_t>(phase)];
 }
 
 bool is_waiting(FramePhase phase) {
   return phase == FramePhase::kCameraToReceive || phase == FramePhase::kPairing ||
-         phase == FramePhase::kQueue;
+         phase == FramePhase::kQueue || phase == FramePhase::kCpuWait;
 }
 
 bool PhaseStatistics::record(const FrameTimes& times) {

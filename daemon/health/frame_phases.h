@@ -23,13 +23,17 @@ enum class FramePhase : uint8_t {
   kParse,            // working: parse and validate
   kPublish,          // working: fill and send
   kTotal,            // main frame taken -> last message sent; what deadlines are about
+  // Waiting, and inside the others: threads of the frame that could have run and were not let (the
+  // loop's, and the longest of the device's where its work runs on host threads).
+  kCpuWait,
 };
-constexpr size_t kFramePhaseCount = 10;
+constexpr size_t kFramePhaseCount = 11;
 std::string_view to_string(FramePhase phase);  // as published: "cameraToReceive", ...
 bool is_waiting(FramePhase phase);
 
 // Durations of one frame, ns; phases that did not happen stay 0 and are not recorded.
 struct FrameTimes {
+  uint32_t frame_id = 0;
   std::array<Nanoseconds, kFramePhaseCount> duration{};
 
   Nanoseconds& operator[](FramePhase phase) { return duration[static_cast<size_t>(phase)]; }

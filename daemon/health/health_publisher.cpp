@@ -38,7 +38,9 @@ void fill_state(wire::Health::Builder message, const DaemonHealth& health, const
   message.setStartedBoottimeNs(static_cast<uint64_t>(health.started));
   message.setState(to_wire<wire::Health::State>(health.state.state()));
   message.setReason(to_wire<wire::Health::Reason>(health.state.reason()));
-  message.setReasonText(health.state.text());
+  message.setReasonText(health.state.reason() == HealthReason::kRunningOnFallback
+                            ? health.fallback_text
+                            : health.state.text());
   const Nanoseconds ago = clock.monotonic() - health.state.changed_at();
   message.setChangedBoottimeNs(static_cast<uint64_t>(boottime - ago));
   message.setPhase(health.start_up_step);
@@ -68,7 +70,9 @@ void fill_engine(wire::Health::Builder message, const DaemonHealth& health) {
   artifact.setPath(health.artifact.path);
   message.setInputMode(to_wire<wire::Health::InputMode>(health.pixel_path));
   message.setInputModeText(health.pixel_path_text);
-  message.setIsolation(wire::Health::Isolation::INLINE);
+  message.setIsolation(health.isolated ? wire::Health::Isolation::PROCESS
+                                       : wire::Health::Isolation::INLINE);
+  message.setFallback(to_wire<wire::Health::Fallback>(health.fallback));
   auto self_test = message.initSelfTest();
   self_test.setResult(wire_check(health.self_test.result));
   self_test.setText(health.self_test.text);

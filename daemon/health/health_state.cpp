@@ -3,6 +3,12 @@
 #include <utility>
 
 namespace modeld {
+namespace {
+
+// A wait is a cause only if it is a good part of the time.
+constexpr double kMostWorking = 0.9;
+
+}  // namespace
 
 std::string_view to_string(HealthState state) {
   constexpr std::array<std::string_view, 8> kNames = {"starting", "selfTest", "waitingForFrames",
@@ -96,28 +102,47 @@ void HealthStateMachine::note_frame(HealthReason bad_reason, Nanoseconds now) {
 void HealthStateMachine::judge_times() {
   const double share = average_working_ / static_cast<double>(limits_.frame_budget);
   lagging_ = share > (lagging_ ? limits_.lagging_below : limits_.lagging_above);
+  cause_ = judge_cause(share);
   slow_ = share > (slow_ ? limits_.degraded_below : limits_.degraded_above);
   const double interval = average_interval_ / static_cast<double>(limits_.frame_period);
   late_ = interval > (late_ ? limits_.late_below : limits_.late_above);
 }
 
+// The cause stays until the numbers speak clearly against it.
+HealthReason HealthStateMachine::judge_cause(double share) {
+  const auto blames = [&](HealthReason reason, double wait) {
+    const double without = share - wait / static_cast<double>(limits_.frame_budget);
+    return without < (cause_ == reason ? limits_.degraded_above : limits_.degraded_below) &&
+           without < share * kMostWorking;
+  };
+  if (blames(HealthReason::kWaitingForCpu, average_cpu_wait_)) return HealthReason::kWaitingForCpu;
+  if (blames(HealthReason::kWaitingForDevice, average_device_wait_)) {
+    return HealthReason::kWaitingForDevice;
+  }
+  return HealthReason::kExecutionTime;
+}
+
 void HealthStateMachine::judge(Nanoseconds now) {
   if (!running()) return;
   judge_times();
-  if (lagging_) return become(HealthState::kLagging, HealthReason::kExecutionTime, now);
+  if (lagging_) return become(HealthState::kLagging, cause_, now);
   if (frames_bad_) return become(HealthState::kDegraded, bad_reason_, now);
-  if (slow_) return become(HealthState::kDegraded, HealthReason::kExecutionTime, now);
+  if (slow_) return become(HealthState::kDegraded, cause_, now);
   if (late_) return become(HealthState::kDegraded, HealthReason::kFramesLate, now);
   if (standing_ != HealthReason::kNone) return become(HealthState::kDegraded, standing_, now);
   // A bad frame, even a single one, is no reason to enter the good state (nor to leave it).
   if (!last_was_bad_) become(HealthState::kOk, HealthReason::kNone, now);
 }
 
-void HealthStateMachine::frame_answered(Nanoseconds working, Nanoseconds now,
-                                        HealthReason concern) {
-  const auto took = static_cast<double>(working);
+void HealthStateMachine::frame_answered(Nanoseconds working, Nanoseconds now, HealthReason concern,
+                                        FrameWaits waits) {
   // From zero: one slow frame at the start is no trend.
-  average_working_ += (took - average_working_) / kAverageFrames;
+  const auto follow = [](double& average, Nanoseconds value) {
+    average += (static_cast<double>(value) - average) / kAverageFrames;
+  };
+  follow(average_working_, working);
+  follow(average_cpu_wait_, waits.cpu);
+  follow(average_device_wait_, waits.device);
   note_frame(concern, now);
   judge(now);
 }
@@ -148,6 +173,8 @@ void HealthStateMachine::recovered(Nanoseconds now) {
   frames_bad_ = false;
   last_was_bad_ = false;
   average_working_ = 0;
+  average_cpu_wait_ = 0;
+  average_device_wait_ = 0;
   any_frame_ = false;
   become(HealthState::kWaitingForFrames, HealthReason::kNone, now);
 }

@@ -71,12 +71,20 @@ struct HealthLimits {
   double late_below = 1.25;
 };
 
+// How long an answer waited for somebody else. Both lie inside its working time.
+struct FrameWaits {
+  Nanoseconds cpu = 0;     // threads that were able to run and did not
+  Nanoseconds device = 0;  // handed over, not yet begun
+};
+
 // Fed by the loop with what happened; answers state, reason and the time of the last change.
 // Allocates only where a fault brings a text. Not thread-safe.
 //
 // Hysteresis: a fault of single frames counts from kBadEnter bad ones among the last kWindow and
 // is over after kWindow good ones in a row; times are averages with a gap between entering and
-// leaving. `stalled` ends with the next frame that was answered, `faulted` only with recovered().
+// leaving. Slow frames have the reason waitingForCpu or waitingForDevice if, without that wait,
+// they would not be slow; executionTime otherwise. `stalled` ends with the next frame that was
+// answered, `faulted` only with recovered().
 class HealthStateMachine {
  public:
   static constexpr size_t kWindow = 20;
@@ -91,7 +99,7 @@ class HealthStateMachine {
   // A frame was answered with valid messages; `working` is the time it took from being taken.
   // `concern` says what was not as it should be all the same.
   void frame_answered(Nanoseconds working, Nanoseconds now,
-                      HealthReason concern = HealthReason::kNone);
+                      HealthReason concern = HealthReason::kNone, FrameWaits waits = {});
   // A frame was answered invalid, or thrown away, because of `reason`.
   void frame_failed(HealthReason reason, Nanoseconds now);
   // Something that holds for the whole run and keeps the state from being better than degraded
@@ -118,6 +126,7 @@ class HealthStateMachine {
   void note_frame(HealthReason bad_reason, Nanoseconds now);
   void judge(Nanoseconds now);
   void judge_times();
+  HealthReason judge_cause(double share);
   bool running() const;
 
   HealthLimits limits_;
@@ -140,6 +149,9 @@ class HealthStateMachine {
   bool lagging_ = false;  // working time above the budget
   bool late_ = false;     // camera
   double average_working_ = 0;
+  double average_cpu_wait_ = 0;
+  double average_device_wait_ = 0;
+  HealthReason cause_ = HealthReason::kExecutionTime;  // of being slow
   double average_interval_ = 0;
   bool any_frame_ = false;
   Nanoseconds last_frame_ = 0;

@@ -63,6 +63,9 @@ Status MonitoringLoop::run_once(Deadline deadline) {
   }
   intake_.accept(*frame, environment_.health.frames);
   answer(*frame);
+  if (runner_.recover()) {
+    environment_.health.took_over(detail_, environment_.clock.monotonic());
+  }
   return runner_.fatal();
 }
 
@@ -124,6 +127,7 @@ std::optional<InvalidReason> MonitoringLoop::run(const ipc::Frame& frame, FrameT
 InvalidReason MonitoringLoop::judge(const RunOutcome& outcome, FrameTimes& times) {
   const Nanoseconds begin = environment_.clock.monotonic();
   const OutputVerdict verdict = validator_.check(*outcome.capture, *outcome.report);
+  runner_.judged(verdict.reason);
   if (!verdict.valid()) return refuse(verdict.reason, validator_.describe(verdict));
   parser_.parse(floats_.read(*outcome.capture), outputs_);
   if (const Status committed = outcome.capture->commit(); !committed.ok()) {
@@ -144,8 +148,10 @@ Status MonitoringLoop::publish(const FrameFacts& facts, InvalidReason reason) {
 
 void MonitoringLoop::answer(const ipc::Frame& frame) {
   const Clock& clock = environment_.clock;
-  const Nanoseconds begin = clock.monotonic();
+  CpuWaitMeter meter(clock, environment_.thread_time);
+  const Nanoseconds begin = meter.began();
   FrameTimes times;
+  times.frame_id = frame.info.frame_id;
   times[FramePhase::kCameraToReceive] = age_at_receive(frame, clock);
 
   std::optional<InvalidReason> reason;
@@ -169,6 +175,8 @@ void MonitoringLoop::answer(const ipc::Frame& frame) {
   const Nanoseconds done = clock.monotonic();
   times[FramePhase::kPublish] = done - filling;
   times[FramePhase::kTotal] = done - frame.info.receive_ns;
+  meter.slept(runner_.take_blocked());
+  times[FramePhase::kCpuWait] += meter.waited();
   if (!published.ok()) {
     detail_ = to_string(published.error());
     environment_.health.dropped(DropReason::kNotPublished, done);

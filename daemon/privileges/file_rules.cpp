@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/health/flight_writer.h"
+
 namespace modeld {
 namespace {
 
@@ -58,6 +60,9 @@ FileRules file_rules(const DaemonConfig& config, const std::filesystem::path& to
   if (config.kind == DaemonKind::kModeld) {
     const auto params = existing_above(config.inputs.params_dir);
     if (!params.empty()) rules.push_back({params, FileAccess::kRead, false});
+  }
+  if (const auto state = state_folder(config.state.dir)) {
+    rules.push_back({*state, FileAccess::kOwn, false});
   }
   if (!topic_dir.empty()) rules.push_back({topic_dir, FileAccess::kOwn, false});
   for (const auto& file : topic_files) rules.push_back({file, FileAccess::kReadWrite, true});

@@ -41,6 +41,7 @@ Result<std::unique_ptr<ipc::FrameStream>> open_stream(const CameraSettings& came
   options.stream_type = type;
   options.conflate = conflate;
   options.guard = camera.guard_frames;
+  options.late_frames = camera.late_frames;
   MODELD_ASSIGN(auto client, ipc::VisionClient::create(clock, transport, std::move(options)));
   return std::unique_ptr<ipc::FrameStream>(std::move(client));
 }

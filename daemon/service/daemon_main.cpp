@@ -3,14 +3,19 @@
 #include <sys/stat.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "config/config_loader.h"
+#include "daemon/engine/open_engine.h"
 #include "daemon/privileges/sandbox.h"
+#include "daemon/service/scheduling.h"
 #include "daemon/service/stop_signal.h"
+#include "daemon/supervise/executor.h"
 #include "ipc/frames/vision_protocol.h"
 #include "runtime/artifact/contract.h"
 #include "runtime/base/exit_codes.h"
@@ -18,6 +23,8 @@
 
 namespace modeld {
 namespace {
+
+constexpr uint32_t kFallbackPriority = 1;
 
 struct CommandLine {
   std::string config;
@@ -88,7 +95,39 @@ Result<DaemonConfig> configure(DaemonKind kind, const CommandLine& line) {
   if (line.threads) config.device.threads = overrides.config.device.threads;
   if (!line.ipc_dir.empty()) config.transport.ipc_dir = overrides.config.transport.ipc_dir;
   if (!line.log_level.empty()) config.log.level = overrides.config.log.level;
+  if (config.device.threads == 0) config.device.threads = share_of_processors();
   return config;
+}
+
+Result<std::unique_ptr<Sandbox>> confine(const DaemonConfig& config);
+
+// Executors confine themselves as the daemon does, each for itself.
+struct ExecutorSandbox {
+  std::unique_ptr<Sandbox> sandbox;
+};
+
+Result<std::unique_ptr<supervise::Spawner>> start_spawner(const DaemonConfig& config) {
+  const ModelRole role =
+      config.kind == DaemonKind::kModeld ? ModelRole::kDriving : ModelRole::kMonitoring;
+  supervise::ExecutorOptions options;
+  options.open = [config, role](supervise::ExecutorKind which) {
+    return open_executor_work(config, role, which);
+  };
+  const auto own = std::make_shared<ExecutorSandbox>();  // a copy in every executor
+  options.sandbox.before_artifact = [config, own](supervise::ExecutorKind) -> Status {
+    MODELD_ASSIGN(own->sandbox, confine(config));
+    return {};
+  };
+  options.sandbox.when_warm = [config, own](supervise::ExecutorKind which) {
+    // The fallback's warm runs stay below the work of others, its answers above ordinary programs.
+    const bool fallback = which == supervise::ExecutorKind::kFallback;
+    ask_for_real_time(fallback ? std::min(kFallbackPriority, config.scheduling.realtime_priority)
+                               : config.scheduling.realtime_priority);
+    return own->sandbox->seal();
+  };
+  return supervise::Spawner::start([options](supervise::ExecutorStart start) {
+    return supervise::run_executor(std::move(start), options);
+  });
 }
 
 int fail(DaemonKind kind, const Error& error) {
@@ -121,6 +160,13 @@ int run(int argc, char** argv, DaemonKind kind, const MakeService& make) {
   if (const Status logging = set_up_log(to_string(kind), config->log.level); !logging.ok()) {
     return fail(kind, logging.error());
   }
+  // Before there is any other thread.
+  std::unique_ptr<supervise::Spawner> spawner;
+  if (config->device.isolation == Isolation::kProcess) {
+    auto started = start_spawner(*config);
+    if (!started.ok()) return fail(kind, started.error());
+    spawner = std::move(started).value();
+  }
   // While this is the only thread: file rules hold for threads started after them.
   const auto sandbox = confine(*config);
   if (!sandbox.ok()) return fail(kind, sandbox.error());
@@ -128,8 +174,10 @@ int run(int argc, char** argv, DaemonKind kind, const MakeService& make) {
   if (!stop.ok()) return fail(kind, stop.error());
 
   const StopSignal& signal = **stop;
-  const ServiceEnvironment environment{Clock::real(), [&signal] { return signal.requested(); },
-                                       ipc::openpilot_prefix(), MODELD_VERSION, sandbox->get()};
+  const ServiceEnvironment environment{
+      Clock::real(),           [&signal] { return signal.requested(); },
+      ipc::openpilot_prefix(), MODELD_VERSION,
+      sandbox->get(),          spawner.get()};
   const Status ended = make(*config, environment)->run();
   if (ended.ok()) return kExitOk;
   if (ended.error().code == ErrorCode::kInterrupted) return signal.exit_code();

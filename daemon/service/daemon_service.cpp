@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "daemon/engine/open_engine.h"
+#include "daemon/service/device_retry.h"
+#include "daemon/service/scheduling.h"
 #include "ipc/transport/zmq_transport.h"
 
 namespace modeld {
@@ -45,6 +47,10 @@ HealthReason reason_of(const Error& error) {
       break;
   }
   return HealthReason::kInternal;
+}
+
+Nanoseconds warm_period(const DaemonConfig& config) {
+  return static_cast<Nanoseconds>(kSecond / config.fallback.warm_hz);
 }
 
 }  // namespace
@@ -113,9 +119,25 @@ Status DaemonService::open_transport() {
   return {};
 }
 
+// Without a place to write to there are no traces; that is no reason not to drive.
+void DaemonService::start_flight_writer() {
+  const auto folder = state_folder(config_.state.dir);
+  if (!folder) {
+    spdlog::info("no folder for traces of deadline misses (state.dir)");
+    return;
+  }
+  auto writer =
+      FlightWriter::start(environment_.clock, {.folder = *folder, .process = health_.process});
+  if (writer.ok()) {
+    flight_writer_ = std::move(writer).value();
+  } else {
+    spdlog::warn("no traces of deadline misses: {}", to_string(writer.error()));
+  }
+}
+
 Status DaemonService::open_engine_and_prove() {
   step("opening the artifact");
-  MODELD_ASSIGN(OpenedEngine opened, open_engine(config_, role_));
+  MODELD_ASSIGN(OpenedEngine opened, open_engine(config_, role_, environment_.spawner));
   engine_ = std::move(opened.engine);
   health_.artifact = std::move(opened.artifact);
   health_.device = std::move(opened.device);
@@ -126,12 +148,15 @@ Status DaemonService::open_engine_and_prove() {
   spdlog::info("artifact=\"{}\" digest={} signed={} backend={} device=\"{}\"",
                health_.artifact.name, health_.artifact.digest, health_.artifact.is_signed,
                health_.device.backend, health_.device.name);
+  health_.isolated = config_.device.isolation == Isolation::kProcess;
+  if (opened.primary_failure) {
+    spdlog::error("{}: starting on the fallback", to_string(*opened.primary_failure));
+    health_.took_over(to_string(*opened.primary_failure), environment_.clock.monotonic());
+  }
   health_.state.begin_self_test(environment_.clock.monotonic());
   step("recording and self-test");
-  const Status proven = prove_engine(*engine_, config_, environment_.clock,
-                                     environment_.stop_requested, health_.self_test);
-  health_.readiness = engine_->readiness();
-  MODELD_TRY(proven);
+  MODELD_TRY(prove());
+  MODELD_TRY(engine_->seal());
   spdlog::info("self-test passed in {:.0f} ms, worst error {:.3f} of what is allowed",
                health_.self_test.duration_ms, health_.self_test.worst_error);
   health_.state.self_test_passed(environment_.clock.monotonic());
@@ -150,6 +175,43 @@ Status DaemonService::seal_sandbox() {
     spdlog::warn("sandbox incomplete: {}", health_.sandbox.text);
   }
   return sealed;
+}
+
+// In good health otherwise: a device that comes late is no fault yet.
+Status DaemonService::wait_for_device(const Error& why, Nanoseconds pause) {
+  spdlog::warn("{}: trying again", to_string(why));
+  engine_.reset();
+  step("waiting for the device");
+  MODELD_TRY(transport_->wait({}, Deadline::after(environment_.clock, pause)));
+  if (environment_.stop_requested()) return Error(ErrorCode::kInterrupted, "asked to stop");
+  return {};
+}
+
+Status DaemonService::prove() {
+  const auto prove_once = [&] {
+    Status proven = prove_engine(*engine_, config_, environment_.clock, environment_.stop_requested,
+                                 health_.self_test);
+    health_.readiness = engine_->readiness();
+    health_.fallback = static_cast<uint8_t>(engine_->fallback());
+    return proven;
+  };
+  Status proven = prove_once();
+  if (proven.ok() || proven.error().code == ErrorCode::kInterrupted) return proven;
+  if (!engine_->fail_over()) return proven;
+  spdlog::error("{}: the fallback takes over", to_string(proven.error()));
+  health_.took_over(to_string(proven.error()), environment_.clock.monotonic());
+  return prove_once();
+}
+
+void DaemonService::note_fallback() {
+  const auto fallback = static_cast<uint8_t>(engine_->fallback());
+  if (fallback == health_.fallback) return;
+  health_.fallback = fallback;
+  if (engine_->fallback() == FallbackState::kActive) {
+    spdlog::error("the fallback took over: {}", health_.fallback_text);
+  } else {
+    spdlog::warn("there is no fallback any more");
+  }
 }
 
 Status DaemonService::wait_for(std::string_view what,
@@ -171,7 +233,10 @@ Status DaemonService::answer_frames(FrameLoop& loop) {
   step("");
   while (!environment_.stop_requested()) {
     const Status went = loop.run_once(Deadline::after(environment_.clock, kPoll));
+    engine_->keep_fallback_warm(environment_.clock, warm_period(config_));
+    note_fallback();
     note_state();
+    if (flight_writer_) flight_writer_->offer(health_.flight);
     if (publisher_->due(health_)) {
       loop.refresh_health();
       publish_health();
@@ -187,9 +252,14 @@ Status DaemonService::answer_frames(FrameLoop& loop) {
 
 Status DaemonService::serve() {
   MODELD_TRY(open_transport());
-  MODELD_TRY(open_engine_and_prove());
+  MODELD_TRY(retry_device(
+      {.patience = config_.device.patience}, environment_.clock,
+      [this] { return open_engine_and_prove(); },
+      [this](const Error& why, Nanoseconds pause) { return wait_for_device(why, pause); }));
   MODELD_TRY(seal_sandbox());
   if (environment_.stop_requested()) return Error(ErrorCode::kInterrupted, "asked to stop");
+  start_flight_writer();
+  ask_for_real_time(config_.scheduling.realtime_priority);
   notifier_.ready();
   MODELD_ASSIGN(loop_, make_loop());
   return answer_frames(*loop_);

@@ -11,9 +11,11 @@
 #include "daemon/engine/engine.h"
 #include "daemon/engine/frame_loop.h"
 #include "daemon/health/daemon_health.h"
+#include "daemon/health/flight_writer.h"
 #include "daemon/health/health_publisher.h"
 #include "daemon/privileges/sandbox.h"
 #include "daemon/service/service_notifier.h"
+#include "daemon/supervise/spawner.h"
 #include "ipc/transport/topics.h"
 #include "ipc/transport/transport.h"
 #include "runtime/artifact/contract.h"
@@ -30,6 +32,7 @@ struct ServiceEnvironment {
   std::string version;
   // What this process has given up; the service seals it before READY. None in tests.
   Sandbox* sandbox = nullptr;
+  supervise::Spawner* spawner = nullptr;  // for executors; null where nothing is isolated
 };
 
 // The folder of the daemon's own topics.
@@ -69,10 +72,14 @@ class DaemonService {
   Status open_transport();
   Status open_engine_and_prove();
   Status seal_sandbox();
+  Status prove();
+  Status wait_for_device(const Error& why, Nanoseconds pause);
+  void note_fallback();
   Status answer_frames(FrameLoop& loop);
   void step(std::string_view what);
   void publish_health();
   void note_state();
+  void start_flight_writer();
   void end_with(const Error& error);
 
   const DaemonConfig config_;
@@ -88,6 +95,7 @@ class DaemonService {
   // Health points at the loop's streams and topics, so the loop stays until the last health message
   // is out; it uses the transport and the engine, so it goes before them.
   std::unique_ptr<FrameLoop> loop_;
+  std::unique_ptr<FlightWriter> flight_writer_;  // nothing without a folder to write to
   uint64_t noted_changes_ = 0;
 };
 

@@ -42,6 +42,9 @@ OutputVerdict OutputValidator::check_report(const ReplayReport& report) const {
   } else if (report.integer_division_by_zero != 0) {
     verdict.reason = InvalidReason::kDivisionByZero;
     verdict.value = report.integer_division_by_zero;
+  } else if (report.states_not_finite != 0) {
+    verdict.reason = InvalidReason::kStateNotFinite;
+    verdict.value = report.states_not_finite;
   }
   return verdict;
 }
@@ -87,6 +90,7 @@ std::string OutputValidator::describe(const OutputVerdict& verdict) const {
   switch (verdict.reason) {
     case InvalidReason::kIndexOutOfRange:
     case InvalidReason::kDivisionByZero:
+    case InvalidReason::kStateNotFinite:
       return std::string(to_string(verdict.reason)) + ": " +
              std::to_string(static_cast<uint64_t>(verdict.value)) + " times in this frame";
     case InvalidReason::kOutputNotFinite:

@@ -26,9 +26,9 @@ struct OutputVerdict {
   bool valid() const { return reason == InvalidReason::kNone; }
 };
 
-// Checks, in this order: indices and divisions of the replay, every element finite, every slice in
-// its declared range, every slice that varies by contract not constant. Allocates nothing after
-// construction. Immutable; thread-safe.
+// Checks, in this order: indices and divisions of the replay, next states finite, every element
+// finite, every slice in its declared range, every slice that varies by contract not constant.
+// Allocates nothing after construction. Immutable; thread-safe.
 class OutputValidator {
  public:
   explicit OutputValidator(std::vector<OutputContract> outputs);

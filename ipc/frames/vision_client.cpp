@@ -110,7 +110,7 @@ void VisionClient::pump() {
       --pending_count_;
       ++state_.skipped;
     }
-    pending_[(pending_head_ + pending_count_) % kMaxPending] = {*notification, clock_.boottime()};
+    pending_[(pending_head_ + pending_count_) % kMaxPending] = {*notification, clock_.monotonic()};
     ++pending_count_;
   }
 }
@@ -199,8 +199,9 @@ std::optional<VisionClient::Pending> VisionClient::pop_pending() {
 }
 
 std::optional<Frame> VisionClient::take() {
+  const size_t may_wait = late_in_a_row_ < kMostLate ? options_.late_frames : 0;
   std::optional<Frame> frame;
-  while (frame == std::nullopt || options_.conflate) {
+  while (frame == std::nullopt || (options_.conflate && pending_count_ > may_wait)) {
     const auto pending = pop_pending();
     if (!pending) break;
     auto next = frame_of(*pending);
@@ -208,6 +209,7 @@ std::optional<Frame> VisionClient::take() {
     if (frame) ++state_.skipped;
     frame = std::move(next);
   }
+  if (frame) late_in_a_row_ = pending_count_ == 0 ? 0 : late_in_a_row_ + 1;
   return frame;
 }
 

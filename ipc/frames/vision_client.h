@@ -22,7 +22,10 @@ struct VisionClientOptions {
   std::string server = "camerad";
   uint32_t stream_type = kNarrowRoadStream;
   bool conflate = true;  // receive() gives the newest frame, not the next
-  uint32_t guard = 1;    // of the torn-frame rule
+  // Conflating: this many frames older than the newest are given before it, at most kMostLate in a
+  // row. After a short stall nothing is lost; a reader that is too slow gets the newest.
+  uint32_t late_frames = 0;
+  uint32_t guard = 1;  // of the torn-frame rule
 };
 
 // Stream types a server offers, asking the ways of all its generations in turn. kNotFound if nobody
@@ -52,6 +55,7 @@ class VisionClient final : public FrameStream {
     Notification notification;
     Nanoseconds receive_ns = 0;
   };
+  static constexpr uint32_t kMostLate = 4;
   // As many notifications as any server has buffers: older ones are overwritten anyway.
   static constexpr size_t kMaxPending = kMaxBuffers;
 
@@ -81,6 +85,7 @@ class VisionClient final : public FrameStream {
   std::array<Pending, kMaxPending> pending_;  // a ring
   size_t pending_head_ = 0;
   size_t pending_count_ = 0;
+  uint32_t late_in_a_row_ = 0;
 
   Nanoseconds back_off_;
   Nanoseconds next_attempt_ = 0;  // monotonic

@@ -112,6 +112,7 @@ Status CpuCapture::CpuSubmission::wait(Deadline deadline) {
     return Error(ErrorCode::kDeadline, "replay did not end in time");
   }
   capture_.in_flight_ = false;
+  capture_.replayer_->complete_report();
   if (const int status = capture_.replayer_->library_status(); status != 0) {
     capture_.failure_ =
         Error(ErrorCode::kDevice, "oneDNN primitive failed with status " + std::to_string(status));

@@ -1,7 +1,11 @@
 #include "runtime/cpu/replayer.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
+
+#include "runtime/base/thread_time.h"
+#include "runtime/device/finite.h"
 
 namespace modeld::cpu {
 namespace {
@@ -39,6 +43,7 @@ Status Replayer::allocate(const std::vector<Slot>& inputs, const std::vector<Slo
     MODELD_TRY(allocate_all(outputs, outputs_[set]));
     MODELD_TRY(allocate_all(states, states_[set]));
   }
+  for (const Slot& slot : states) state_dtypes_.push_back(slot.type.dtype);
   step_times_.assign(plan_.steps.size(), 0);
   addresses_.resize(plan_.values.size(), nullptr);
   for (ValueId id = 0; id < plan_.values.size(); ++id) {
@@ -75,6 +80,7 @@ void Replayer::prepare(unsigned output_set, Nanoseconds queued) {
   state_.index_out_of_range = 0;
   state_.integer_division_by_zero = 0;
   report_ = {};
+  queued_ = queued;
   for (const StepRecord& step : plan_.steps) {
     report_.phases[static_cast<size_t>(step.phase)].queued = queued;
     report_.phases[static_cast<size_t>(step.phase)].submitted = queued;
@@ -96,9 +102,24 @@ void Replayer::finish_report() {
   if (phase_) report_.phases[static_cast<size_t>(*phase_)].ended = Clock::real().monotonic();
   report_.index_out_of_range = state_.index_out_of_range;
   report_.integer_division_by_zero = state_.integer_division_by_zero;
+  report_.states_not_finite = count_states_not_finite();
+}
+
+uint32_t Replayer::count_states_not_finite() const {
+  uint32_t count = 0;
+  for (size_t i = 0; i < state_dtypes_.size(); ++i) {
+    count += count_not_finite(state_dtypes_[i], states_[current_set_ ^ 1u][i].span());
+  }
+  return count;
+}
+
+void Replayer::complete_report() {
+  report_.cpu_wait = *std::max_element(cpu_waits_.begin(), cpu_waits_.end());
 }
 
 void Replayer::run_member(unsigned member) {
+  CpuWaitMeter meter;
+  const Nanoseconds woken_after = meter.began() - queued_;
   const size_t count = plan_.steps.size();
   const bool timed = member == 0 && keeps_step_times_;
   Nanoseconds last = timed ? Clock::real().monotonic() : 0;
@@ -114,13 +135,14 @@ void Replayer::run_member(unsigned member) {
     }
     // Steps of member 0 alone may follow each other without a meeting.
     const bool next_is_parallel = i + 1 < count && plan_.steps[i + 1].parallel;
-    if (record.parallel || next_is_parallel) barrier_.arrive_and_wait();
+    if (record.parallel || next_is_parallel) meter.slept(barrier_.arrive_and_wait());
     if (!timed) continue;
     const Nanoseconds now = Clock::real().monotonic();
     step_times_[i] = now - last;
     last = now;
   }
   if (member == 0) finish_report();
+  cpu_waits_[member] = woken_after + meter.waited();
 }
 
 }  // namespace modeld::cpu

@@ -40,6 +40,9 @@ class Replayer {
 
   void keep_step_times(bool keep) { keeps_step_times_ = keep; }
 
+  // After a frame, by the owner: what only all members together know.
+  void complete_report();
+
   // Valid between frames.
   Nanoseconds step_time(size_t step) const { return step_times_[step]; }
   const ReplayReport& report() const { return report_; }
@@ -47,13 +50,17 @@ class Replayer {
 
  private:
   Replayer(Plan plan, size_t inputs)
-      : plan_(std::move(plan)), barrier_(plan_.members), bound_(inputs, nullptr) {}
+      : plan_(std::move(plan)),
+        barrier_(plan_.members),
+        bound_(inputs, nullptr),
+        cpu_waits_(plan_.members, 0) {}
 
   Status allocate(const std::vector<Slot>& inputs, const std::vector<Slot>& outputs,
                   const std::vector<Slot>& states);
   std::byte* base_of(const Value& value, ValueId root, unsigned output_set);
   void enter(Phase phase);
   void finish_report();
+  uint32_t count_states_not_finite() const;
 
   Plan plan_;
   Barrier barrier_;
@@ -62,12 +69,15 @@ class Replayer {
   std::array<std::vector<AlignedBytes>, 2> outputs_;
   std::array<std::vector<AlignedBytes>, 2> states_;
   unsigned current_set_ = 0;
+  std::vector<DType> state_dtypes_;
   std::vector<std::byte*> bound_;
   std::vector<std::byte*> addresses_;  // by ValueId
   std::vector<ValueId> moving_;        // values whose address changes between frames
   ReplayState state_;
   std::atomic<bool> abandoned_ = false;
   ReplayReport report_;
+  Nanoseconds queued_ = 0;
+  std::vector<Nanoseconds> cpu_waits_;  // by member
   bool keeps_step_times_ = false;
   std::vector<Nanoseconds> step_times_;  // by step
   std::optional<Phase> phase_;           // the one member 0 is in

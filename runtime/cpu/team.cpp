@@ -23,20 +23,22 @@ void relax() {
 
 }  // namespace
 
-void Barrier::arrive_and_wait() {
-  if (members_ == 1) return;
+Nanoseconds Barrier::arrive_and_wait() {
+  if (members_ == 1) return 0;
   const uint32_t generation = generation_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
     arrived_.store(0, std::memory_order_relaxed);
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
-    return;
+    return 0;
   }
   for (int spin = 0; spin < kSpins; ++spin) {
-    if (generation_.load(std::memory_order_acquire) != generation) return;
+    if (generation_.load(std::memory_order_acquire) != generation) return 0;
     relax();
   }
+  const Nanoseconds begin = Clock::real().monotonic();
   generation_.wait(generation, std::memory_order_acquire);
+  return Clock::real().monotonic() - begin;
 }
 
 Team::Team(unsigned members, Frame frame, std::function<void()> prepare)

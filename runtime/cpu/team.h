@@ -21,7 +21,8 @@ class Barrier {
  public:
   explicit Barrier(unsigned members) : members_(members) {}
 
-  void arrive_and_wait();
+  // How long the caller slept, ns; 0 if the others came while it spun.
+  Nanoseconds arrive_and_wait();
 
  private:
   const unsigned members_;

@@ -57,6 +57,12 @@ struct ReplayReport {
   std::array<PhaseTimes, kPhaseCount> phases{};  // by Phase; all 0 for a phase without steps
   uint32_t index_out_of_range = 0;               // run-time indices that were outside
   uint32_t integer_division_by_zero = 0;
+  // Elements of next states (of float types) that are infinite or not a number: a state need not
+  // be an output, and must be refused before commit() all the same.
+  uint32_t states_not_finite = 0;
+  // Of the time from replay() to completion, what the work's host threads spent able to run without
+  // running (the longest of them); 0 where the backend does not tell.
+  Nanoseconds cpu_wait = 0;
 };
 
 // One replay in flight. Owned by its Capture and reused: valid until the next replay().

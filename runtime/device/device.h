@@ -25,6 +25,21 @@ class Device {
   // Wraps host pages that stay the caller's. kUnsupported where the device cannot.
   virtual Result<std::unique_ptr<Buffer>> import_host(std::span<std::byte> pages) = 0;
 
+  // The same for pages that are `fd`'s, mapped from its start: a device in another process maps the
+  // descriptor itself. `fd` is borrowed for the call; -1 if there is none.
+  virtual Result<std::unique_ptr<Buffer>> import_shared(int fd, std::span<std::byte> pages) {
+    static_cast<void>(fd);
+    return import_host(pages);
+  }
+
+  // Ends whatever the device is doing, for good: every later call answers kDeviceLost. False where
+  // work in flight cannot be ended; it then goes on.
+  virtual bool abandon() { return false; }
+
+  // Every kernel has run once: from now on the device opens no file and generates no code. A device
+  // behind a sandbox closes it here.
+  virtual Status seal() { return {}; }
+
   // Records `program` once. Reads every weight it needs now; `weights` is not used afterwards.
   // The program must have passed verify(); an op or dtype the backend lacks is kUnsupported and
   // names the op.

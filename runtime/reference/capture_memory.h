@@ -42,6 +42,10 @@ class CaptureMemory {
     return outputs_[output_set][output].span();
   }
   std::span<std::byte> state(size_t state) const { return states_[current_][state].span(); }
+  // Written by the last replay, not yet current.
+  std::span<const std::byte> shadow_state(size_t state) const {
+    return states_[1 - current_][state].span();
+  }
   void swap_states() { current_ = 1 - current_; }
   void reset_states();
 

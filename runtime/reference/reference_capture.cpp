@@ -5,6 +5,7 @@
 #include <string>
 #include <system_error>
 
+#include "runtime/device/finite.h"
 #include "runtime/device/host_buffer.h"
 #include "runtime/reference/capture_memory.h"
 #include "runtime/reference/kernel.h"
@@ -215,6 +216,9 @@ class ReferenceCapture final : public Capture {
     }
     report_.index_out_of_range = flags.index_out_of_range;
     report_.integer_division_by_zero = flags.integer_division_by_zero;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      report_.states_not_finite += count_not_finite(states_[i].type.dtype, memory_.shadow_state(i));
+    }
     completed_set_ = output_set_;
     shadow_ready_ = true;
   }

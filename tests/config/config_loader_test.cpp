@@ -78,12 +78,19 @@ allow_unsigned = true
 [device]
 backend = "reference"
 threads = 7
+isolation = "process"
+patience_ms = 20
+[fallback]
+enabled = true
+threads = 2
+warm_hz = 3
 [camera]
 server = "other-1"
 socket_dir = "/x"
 narrow_road = "zerocopy"
 wide_road = "zerocopy"
 guard_frames = 3
+late_frames = 2
 [transport]
 kind = "zmq-tcp"
 ipc_dir = "/y"
@@ -96,6 +103,10 @@ inference_ms = 70.5
 frame_budget_ms = 25
 [health]
 rate_hz = 4
+[scheduling]
+realtime_priority = 12
+[state]
+dir = "/s"
 [selftest]
 repeats = 9
 [log]
@@ -106,15 +117,18 @@ level = "debug"
   DaemonConfig want;
   want.kind = DaemonKind::kModeld;
   want.artifact = {"/a/b.model", "/a/keys", true};
-  want.device = {"reference", 7, Isolation::kInline};
-  want.camera = {"other-1",           "/x", FrameInput::kZeroCopy, FrameInput::kZeroCopy,
-                 FrameInput::kUpload, 3};
+  want.device = {"reference", 7, Isolation::kProcess, 20 * kMillisecond};
+  want.fallback = {true, 2, 3};
+  want.camera = {"other-1", "/x", FrameInput::kZeroCopy, FrameInput::kZeroCopy, FrameInput::kUpload,
+                 3,         2};
   want.transport = {TransportKind::kZmqTcp, "/y", TopicNames::kOld};
   want.inputs = {"/p"};
   want.deadlines = {kSecond, 70'500'000, 25 * kMillisecond};
   want.health = {4};
   want.selftest = {9};
   want.log = {"debug"};
+  want.scheduling = {12};
+  want.state = {"/s"};
   EXPECT_EQ(report.config, want);
 }
 
@@ -180,8 +194,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"TableForValue", "[log.level]\n", "x.toml:1", "log.level", "\"info\"", "a table"},
         Refusal{"ArrayForValue", "[log]\nlevel = [1]\n", "x.toml:2", "log.level", "\"info\"",
                 "an array"},
-        Refusal{"ProcessIsolation", "[device]\nisolation = \"process\"\n", "x.toml:2",
-                "device.isolation", "\"inline\"", "\"process\""}),
+        Refusal{"FallbackInside", "[fallback]\nenabled = true\n", "x.toml:2", "fallback.enabled",
+                "device.isolation", "true with \"inline\""}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(ConfigLoader, TextThatIsNotTomlNamesTheLine) {

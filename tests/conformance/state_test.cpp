@@ -57,6 +57,27 @@ TEST_P(Conformance, ResetReturnsToTheInitialValuesAndDropsTheShadow) {
   EXPECT_EQ(output_of(*capture, "negative"), Values{-15});
 }
 
+// A state need not be an output: what is wrong with it is reported with the replay that made it.
+TEST_P(Conformance, NextStatesThatAreNotFiniteAreCounted) {
+  ProgramBuilder builder;
+  const TensorId x = builder.input("x", {DType::kFloat32, {1, 4}});
+  const TensorId y = builder.input("y", {DType::kFloat32, {1, 4}});
+  const TensorId memory = builder.state("memory", {DType::kFloat32, {1, 4}}, {});
+  const TensorId half = builder.state("half", {DType::kFloat16, {1, 4}}, {});
+  const TensorId ratio = builder.op(OpKind::kDiv, {x, y});
+  builder.feed_back(memory, ratio);
+  builder.feed_back(half, builder.op(OpKind::kCast, {ratio}, {{"to", std::string("f16")}}));
+  builder.output(builder.op(OpKind::kAdd, {builder.op(OpKind::kMul, {x, y}), memory}), "product");
+  const auto capture = record(builder);
+  stage(*capture, "x", {0, 1, -1, 3});
+  stage(*capture, "y", {0, 0, 0, 1});
+  // 0/0, 1/0 and -1/0, in both states.
+  EXPECT_EQ(run(*capture).states_not_finite, 6u);
+  EXPECT_EQ(output_of(*capture, "product"), (Values{0, 0, 0, 3}));
+  stage(*capture, "y", {1, 2, 4, 1});
+  EXPECT_EQ(run(*capture).states_not_finite, 0u);
+}
+
 TEST_P(Conformance, StateCanBeMirrored) {
   const auto primary = record(counter());
   const auto fallback = record(counter());

@@ -116,6 +116,49 @@ TEST_F(VisionStream, ConflatingGivesTheNewestAndCountsTheRest) {
   EXPECT_FALSE(queueing->receive(soon(20 * kMillisecond))->has_value());
 }
 
+// After a short stall nothing is lost; a reader that stays too slow gets the newest.
+TEST_F(VisionStream, FramesAreAnsweredLateRatherThanLostButNotForEver) {
+  const auto server = make_server(16);
+  VisionClientOptions options;
+  options.socket_dir = dir_.path();
+  options.late_frames = 1;
+  auto made = VisionClient::create(Clock::real(), transport_, options);
+  ASSERT_TRUE(made.ok());
+  VisionClient& client = **made;
+  client.maintain();
+  const auto next = [&] { return (*client.receive(soon()))->info.frame_id; };
+  send(*server, 1);
+  send(*server, 2);
+  EXPECT_EQ(next(), 1u);
+  EXPECT_EQ(next(), 2u);
+  EXPECT_EQ(client.state().skipped, 0u);
+  for (uint32_t id = 3; id <= 7; ++id) send(*server, id);
+  EXPECT_EQ(next(), 6u);  // a long stall: all but one are skipped
+  EXPECT_EQ(next(), 7u);
+  EXPECT_EQ(client.state().skipped, 3u);
+  uint32_t id = 7;
+  uint32_t late = 0;
+  send(*server, ++id);
+  for (; late < 20; ++late) {  // every frame takes longer than a period
+    send(*server, ++id);
+    if (next() == id) break;
+  }
+  EXPECT_EQ(late, 4u);
+}
+
+// Durations are measured on CLOCK_MONOTONIC, also those from the notification on.
+TEST_F(VisionStream, TimeOfReceiptIsOnTheMonotonicClock) {
+  const auto server = make_server();
+  const auto client = make_client();
+  client->maintain();
+  const Nanoseconds before = Clock::real().monotonic();
+  send(*server, 1);
+  const auto frame = client->receive(soon());
+  ASSERT_TRUE(frame.ok() && frame->has_value());
+  EXPECT_GE((*frame)->info.receive_ns, before);
+  EXPECT_LE((*frame)->info.receive_ns, Clock::real().monotonic());
+}
+
 // Fault 4: the ring laps a reader. The writer is half way through the next picture: pixels change,
 // the id behind them does not yet.
 TEST_F(VisionStream, OverwriteInProgressIsTornAlthoughTheIdIsUntouched) {

@@ -1,5 +1,7 @@
 #include "tools/demo/demo.h"
 
+#include <sched.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -61,6 +63,7 @@ struct Places {
   std::filesystem::path ipc;
   std::filesystem::path cameras;
   std::filesystem::path params;
+  std::filesystem::path state;
 };
 
 Result<Places> make_places(const TemporaryFolder& folder) {
@@ -68,17 +71,22 @@ Result<Places> make_places(const TemporaryFolder& folder) {
   MODELD_ASSIGN(places.ipc, folder.make("ipc"));
   MODELD_ASSIGN(places.cameras, folder.make("cameras"));
   MODELD_ASSIGN(places.params, folder.make("params"));
+  MODELD_ASSIGN(places.state, folder.make("state"));
   return places;
 }
 
 std::string config_text(const std::filesystem::path& artifact, const std::filesystem::path& trust,
                         const Places& places, const DemoOptions& options, bool driving) {
-  std::string text = "[artifact]\npath = \"" + artifact.string() + "\"\ntrust = \"" +
-                     trust.string() + "\"\n[device]\nbackend = \"" + options.backend +
-                     "\"\nthreads = " + std::to_string(options.threads) +
-                     "\n[camera]\nsocket_dir = \"" + places.cameras.string() +
-                     "\"\n[transport]\nipc_dir = \"" + places.ipc.string() +
-                     "\"\n[sandbox]\nmode = \"best-effort\"\n";
+  std::string text =
+      "[artifact]\npath = \"" + artifact.string() + "\"\ntrust = \"" + trust.string() +
+      "\"\n[device]\nbackend = \"" + options.backend +
+      "\"\nthreads = " + std::to_string(options.threads) +
+      (options.isolated ? "\nisolation = \"process\"\n[fallback]\nenabled = true" : "") +
+      "\n[camera]\nsocket_dir = \"" + places.cameras.string() + "\"\n[transport]\nipc_dir = \"" +
+      places.ipc.string() + "\"\n[sandbox]\nmode = \"best-effort\"\n";
+  const uint32_t above = driving && options.realtime_priority != 0 ? 1 : 0;
+  text += "[scheduling]\nrealtime_priority = " + std::to_string(options.realtime_priority + above) +
+          "\n[state]\ndir = \"" + places.state.string() + "\"\n";
   if (driving) text += "[inputs]\nparams_dir = \"" + places.params.string() + "\"\n";
   return text;
 }
@@ -100,8 +108,11 @@ std::string tail_of(const std::filesystem::path& log) {
 // The feed on a thread of its own; ends with its owner.
 class FeedThread {
  public:
-  explicit FeedThread(SceneFeed& feed)
-      : thread_([this, &feed] { result_ = feed.run([this] { return stop_.load(); }); }) {}
+  explicit FeedThread(SceneFeed& feed, uint32_t priority)
+      : thread_([this, &feed, priority] {
+          run_on_time(priority);
+          result_ = feed.run([this] { return stop_.load(); });
+        }) {}
   // An owner that did not ask how it went has an error of its own to tell.
   ~FeedThread() { (void)stop(); }
   FeedThread(const FeedThread&) = delete;
@@ -114,6 +125,13 @@ class FeedThread {
   }
 
  private:
+  // Real cameras do not wait for a processor; where this is not allowed, ours do.
+  static void run_on_time(uint32_t priority) {
+    sched_param parameters{};
+    parameters.sched_priority = static_cast<int>(priority);
+    if (priority != 0) sched_setscheduler(0, SCHED_FIFO, &parameters);
+  }
+
   std::atomic<bool> stop_{false};
   Status result_;
   std::thread thread_;
@@ -232,7 +250,7 @@ Result<DemoResult> run_demo(const DemoOptions& options, const Clock& clock,
                 start_daemon("dmonitoringmodeld",
                              config_text(models.monitoring, models.trust, places, options, false),
                              folder.path()));
-  FeedThread feeding(*feed);
+  FeedThread feeding(*feed, options.realtime_priority == 0 ? 0 : options.realtime_priority + 2);
   Stage stage{clock, stop, folder.path(), *feed, *log, driving, monitoring};
   SentFrames road;
   SentFrames cabin;

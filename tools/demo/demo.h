@@ -17,7 +17,11 @@ struct DemoOptions {
   double seconds = 15;         // of frames that count
   double start_seconds = 180;  // for both daemons to prove themselves and connect
   std::string backend = "cpu";
-  uint32_t threads = 0;  // per daemon; 0: the backend's choice
+  uint32_t threads = 0;  // per daemon; 0: the daemon's choice
+  // Of the daemons (the road's one above the cabin's) and above them the cameras (SCHED_FIFO), as
+  // on a car's computer; 0: none. Where it is not allowed the demonstration runs without.
+  uint32_t realtime_priority = 10;
+  bool isolated = false;  // device work in executors, with a fallback
   std::optional<std::filesystem::path> pictures;
   bool keep = false;  // the temporary folder
 };

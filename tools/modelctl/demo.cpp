@@ -148,8 +148,16 @@ void add_demo(CLI::App& app, Action& chosen) {
       .with_default();
   command
       .add_option("--threads", options->demo.threads,
-                  "Threads of each daemon (0: the backend's choice)")
+                  "Threads of each daemon (0: the daemon's choice)")
       .with_default();
+  command
+      .add_option("--realtime", options->demo.realtime_priority,
+                  "Real-time priority asked for by daemons and cameras (0: none); where the system"
+                  " does not allow it they run without")
+      .in_range(0u, 50u)
+      .with_default();
+  command.add_flag("--isolated", options->demo.isolated,
+                   "Device work in executor processes, with a warm fallback");
   command.add_option("--pictures", options->pictures,
                      "Folder with road-frames/tici_road_1928x1208.jpg and"
                      " portraits/astronaut.png (default: recorded ones if they are beside the"

@@ -24,6 +24,12 @@ class HealthStateTest : public testing::Test {
       health_.frame_answered(working, clock_.monotonic());
     }
   }
+  void waiting(int frames, Nanoseconds working, FrameWaits waits) {
+    for (int i = 0; i < frames; ++i) {
+      clock_.advance(50 * kMillisecond);
+      health_.frame_answered(working, clock_.monotonic(), HealthReason::kNone, waits);
+    }
+  }
   void bad(int frames, HealthReason reason) {
     for (int i = 0; i < frames; ++i) {
       clock_.advance(50 * kMillisecond);
@@ -176,6 +182,35 @@ TEST_F(HealthStateTest, FaultIsStickyAndCarriesItsText) {
   EXPECT_EQ(health_.text(), "");
   good(1);
   expect(HealthState::kOk, HealthReason::kNone);
+}
+
+// Field fault 11.
+TEST_F(HealthStateTest, SlowFramesNameWhatTookTheTime) {
+  start();
+  waiting(60, 60 * kMillisecond, {40 * kMillisecond, 0});
+  expect(HealthState::kLagging, HealthReason::kWaitingForCpu);
+  waiting(60, 60 * kMillisecond, {0, 40 * kMillisecond});
+  expect(HealthState::kLagging, HealthReason::kWaitingForDevice);
+  waiting(60, 60 * kMillisecond, {2 * kMillisecond, 2 * kMillisecond});
+  expect(HealthState::kLagging, HealthReason::kExecutionTime);
+  // Too slow even without the wait.
+  waiting(60, 100 * kMillisecond, {45 * kMillisecond, 0});
+  expect(HealthState::kLagging, HealthReason::kExecutionTime);
+  waiting(60, 20 * kMillisecond, {15 * kMillisecond, 0});
+  expect(HealthState::kOk, HealthReason::kNone);
+}
+
+TEST_F(HealthStateTest, CauseOfSlownessDoesNotFlap) {
+  start();
+  waiting(60, 60 * kMillisecond, {40 * kMillisecond, 0});
+  const uint64_t changes = health_.changes();
+  // Around the border: without the wait 0.70 to 0.84 of the budget.
+  for (int i = 0; i < 50; ++i) {
+    waiting(3, 60 * kMillisecond, {18 * kMillisecond, 0});
+    waiting(3, 60 * kMillisecond, {25 * kMillisecond, 0});
+  }
+  EXPECT_EQ(health_.changes(), changes);
+  expect(HealthState::kLagging, HealthReason::kWaitingForCpu);
 }
 
 TEST_F(HealthStateTest, StandingReasonKeepsItFromBeingOk) {

@@ -376,6 +376,39 @@ TEST(FieldFault27, NanInAnySliceIsNeverPublishedAndNeverRemembered) {
   }
 }
 
+// The outputs are finite, what the network would remember is not: seen in the same frame.
+TEST(FieldFault27, NanInAStateIsNeverPublishedAndNeverRemembered) {
+  DrivingBench bench;
+  ASSERT_TRUE(bench.frame(1).ok());
+  bench.script.states_not_finite = 2;
+  ASSERT_TRUE(bench.frame(2).ok());
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kStateNotFinite), 1u);
+  EXPECT_NE(bench.loop->detail().find("2 times"), std::string::npos) << bench.loop->detail();
+  EXPECT_EQ(bench.script.commits, 1u);
+  bench.script.states_not_finite = 0;
+  ASSERT_TRUE(bench.frame(3).ok());
+  const auto model = bench.model_v2();
+  ASSERT_EQ(model.size(), 3u);
+  EXPECT_TRUE(model[0].valid && !model[1].valid && model[2].valid);
+}
+
+// Field fault 11: health says who took the time.
+TEST(FieldFault11, HealthTellsWaitingForAProcessorFromComputing) {
+  for (const bool starved : {true, false}) {
+    DrivingBench bench;
+    bench.script.takes = 70 * kMillisecond;
+    bench.script.cpu_wait = starved ? 50 * kMillisecond : 0;
+    for (uint32_t id = 1; id <= 60; ++id) ASSERT_TRUE(bench.frame(id).ok());
+    EXPECT_EQ(bench.health.state.state(), HealthState::kLagging);
+    EXPECT_EQ(to_string(bench.health.state.reason()),
+              to_string(starved ? HealthReason::kWaitingForCpu : HealthReason::kExecutionTime));
+    const LatencyHistogram& waits = bench.health.phases.histogram(FramePhase::kCpuWait);
+    if (starved) {
+      EXPECT_GE(waits.max(), 50 * kMillisecond);
+    }
+  }
+}
+
 TEST(FieldFault25, ConstantSliceIsNotPublished) {
   DrivingBench bench;
   bench.script.spoil = [](std::span<float> values) {

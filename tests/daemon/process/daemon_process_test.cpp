@@ -243,6 +243,64 @@ TEST_F(DaemonProcess, ConfinesItselfAndFindsEverythingRefused) {
   expect_quick_end(child);
 }
 
+// The process named `name` among those that `parent` started.
+pid_t child_named(pid_t parent, const std::string& name) {
+  const std::string id = std::to_string(parent);
+  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
+  for (pid_t child; children >> child;) {
+    std::ifstream file("/proc/" + std::to_string(child) + "/comm");
+    std::string comm;
+    if (std::getline(file, comm) && comm == name) return child;
+  }
+  return -1;
+}
+
+// Field fault 24: the executor dies; the fallback answers and says so.
+TEST_F(DaemonProcess, FieldFault24KilledExecutorIsFollowedByTheFallback) {
+  ipc::ZmqOptions zmq;
+  zmq.ipc_dir = folder_ / "ipc";
+  auto transport = ipc::ZmqTransport::create(real(), zmq);
+  ASSERT_TRUE(transport.ok()) << to_string(transport.error());
+  auto log = AnswerLog::create(real(), **transport);
+  ASSERT_TRUE(log.ok());
+  auto child = start(DMONITORINGMODELD_PROGRAM,
+                     config(models_->monitoring, false, models_->trust) +
+                         "[device]\nisolation = \"process\"\n[fallback]\nenabled = true\n"
+                         "[deadlines]\ninference_ms = 1000\n");
+  SceneOptions scene;
+  scene.socket_dir = folder_ / "cameras";
+  auto feed = SceneFeed::create(real(), **transport, scene, *draw_road_scene(482, 302),
+                                *draw_cabin_scene(482, 302));
+  ASSERT_TRUE(feed.ok()) << to_string(feed.error());
+  std::atomic<bool> stop{false};
+  std::thread thread([&] { EXPECT_TRUE((*feed)->run([&] { return stop.load(); }).ok()); });
+  const HeardHealth& health = (*log)->monitoring().health;
+  const auto listen_until = [&](const std::function<bool()>& condition) {
+    return wait_for([&] {
+      EXPECT_TRUE((*log)->listen(Deadline::after(real(), 50 * kMillisecond)).ok());
+      return condition();
+    });
+  };
+  EXPECT_TRUE(listen_until([&] { return health.valid >= 10; })) << log_text();
+  const pid_t spawner = child_named(child.pid(), "spawner");
+  const pid_t executor = child_named(spawner, "executor");
+  EXPECT_GT(child_named(spawner, "fallback"), 0);
+  EXPECT_GT(executor, 0);
+  if (executor > 0) {
+    EXPECT_EQ(kill(executor, SIGKILL), 0);
+  }
+  const uint64_t before = health.valid;
+  EXPECT_TRUE(listen_until([&] {
+    return health.valid >= before + 20 && health.reason == "runningOnFallback";
+  })) << log_text();
+  EXPECT_NE(health.text.find("primary executor ended by itself"), std::string::npos) << health.text;
+  stop = true;
+  thread.join();
+  expect_quick_end(child);
+  // Nobody is left behind.
+  EXPECT_NE(kill(spawner, 0), 0);
+}
+
 // Field fault 6 e: the camera server goes and another one comes.
 TEST_F(DaemonProcess, FieldFault6AnswersAgainAfterTheCameraServerRestarted) {
   ipc::ZmqOptions zmq;

@@ -128,6 +128,8 @@ class DigestCapture final : public Capture, private Submission {
     shadow_ = digest;
     report_ = {};
     report_.index_out_of_range = script_.index_out_of_range;
+    report_.states_not_finite = script_.states_not_finite;
+    report_.cpu_wait = script_.cpu_wait;
     SplitMix64 random(digest);
     for (auto& values : results_) {
       for (float& value : values) value = static_cast<float>(random.normal() * 0.25);

@@ -26,6 +26,8 @@ struct DigestScript {
   std::optional<ErrorCode> fails_at_commit;
   bool can_import = false;
   uint32_t index_out_of_range = 0;
+  uint32_t states_not_finite = 0;
+  Nanoseconds cpu_wait = 0;  // as the report says
   // Runs when the pixels are in place and before the answer is made: a camera may write now.
   std::function<void()> during_replay;
   // Changes the answer: value `index` of output 0.

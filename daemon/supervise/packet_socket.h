@@ -1,0 +1,56 @@
+// Small packets with descriptors between our own processes.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+
+namespace modeld::supervise {
+
+constexpr size_t kMaxPacketBytes = 4096;
+constexpr size_t kMaxPacketDescriptors = 4;
+
+// A connected pair (SOCK_SEQPACKET, close-on-exec).
+Result<std::pair<UniqueFd, UniqueFd>> packet_pair();
+
+// Never blocks: kExhausted if the peer does not read, kIo if it is gone.
+Status send_packet(int socket, std::span<const std::byte> bytes, std::span<const int> fds = {});
+
+struct Packet {
+  std::vector<std::byte> bytes;  // empty: the peer is gone
+  std::vector<UniqueFd> fds;
+
+  // The packet as a T, which is trivially copyable; kCorrupt for another length.
+  template <typename T>
+  Result<T> as() const;
+};
+
+// Waits without a limit; who waits here is ended from outside.
+Result<Packet> receive_packet(int socket);
+// Nothing if no packet waits.
+Result<std::vector<Packet>> receive_waiting(int socket);
+
+Error wrong_packet(size_t expected, size_t found);
+
+template <typename T>
+Result<T> Packet::as() const {
+  static_assert(std::is_trivially_copyable_v<T>);
+  if (bytes.size() != sizeof(T)) return wrong_packet(sizeof(T), bytes.size());
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+template <typename T>
+std::span<const std::byte> packet_bytes(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMaxPacketBytes);
+  return std::as_bytes(std::span(&value, 1));
+}
+
+}  // namespace modeld::supervise
