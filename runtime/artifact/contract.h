@@ -130,7 +130,7 @@ struct Acceptance {
 struct Contract {
   std::string name;
   ModelRole role = ModelRole::kOther;
-  std::string source_sha256;  // hex, of the ONNX files in stage order, joined by ','
+  std::string source_sha256;  // hex: ONNX files in stage order, replaced weights; joined by ','
   std::vector<std::pair<std::string, int64_t>> opsets;
   std::string compiler_version;
   std::string checkpoint;  // ONNX metadata `model_checkpoint`, may be empty

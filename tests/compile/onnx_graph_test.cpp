@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <ctime>
 #include <fstream>
+#include <functional>
 
 #include "tests/support/onnx_builder.h"
 #include "tests/support/program_builder.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_data.h"
+#include "tools/compile/external_data.h"
 
 namespace modeld::compile {
 namespace {
@@ -287,6 +290,32 @@ TEST_F(ExternalDataTest, RangesMustFitTheFile) {
   expect_refusal(read({{"location", "missing.bin"}}), "cannot open");
   std::filesystem::create_directory(folder_ / "models/folder.bin");
   expect_refusal(read({{"location", "folder.bin"}}), "not a regular file");
+}
+
+TEST_F(ExternalDataTest, AFileWrittenToBetweenTwoReadsIsRefused) {
+  const auto path = folder_ / "models/w.bin";
+  const auto after = [&](const std::function<void()>& change) {
+    write("models/w.bin", std::string(28, '\0'));
+    ExternalData data(folder_ / "models", 1 << 20);
+    EXPECT_TRUE(data.read({"w.bin", 0, 8}).ok());
+    change();
+    return data.read({"w.bin", 8, 8});
+  };
+  EXPECT_TRUE(after([] {}).ok());
+  const auto touched = after([&] {
+    std::filesystem::last_write_time(
+        path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+  });
+  ASSERT_FALSE(touched.ok());
+  EXPECT_NE(to_string(touched.error()).find("changed while it was read"), std::string::npos);
+  EXPECT_FALSE(after([&] { std::filesystem::resize_file(path, 12); }).ok());
+  // Put another file in its place, and the one that was checked is read all the same.
+  const auto replaced = after([&] {
+    std::filesystem::remove(path);
+    write("models/w.bin", std::string(64, 'x'));
+  });
+  ASSERT_TRUE(replaced.ok());
+  EXPECT_EQ((*replaced)[0], std::byte{0});
 }
 
 TEST_F(ExternalDataTest, OverlappingRangesAreRefused) {

@@ -332,6 +332,40 @@ TEST(RecogniseLayerNorm, WithoutThemOverTwoAxes) {
               "ReduceMean Sub Mul ReduceMean Add Sqrt Div", "LayerNormalization");
 }
 
+// The deviation's inverse: 1 / sqrt(v), reciprocal of sqrt(v), v ^ -0.5; on either side of the
+// product.
+TEST(RecogniseLayerNorm, TimesTheInverseOfTheDeviation) {
+  const auto builder_with = [](const std::string& form) {
+    OnnxBuilder builder(13);
+    builder.input("x", DType::kFloat32, {2, 8}).output("y").floats("eps", {}, {0.1});
+    builder.floats("one", {}, {1}).floats("inverse", {}, {-0.5});
+    builder.node("ReduceMean", {"x"}, {"m"}).with("axes", std::vector<int64_t>{1});
+    builder.node("Sub", {"x", "m"}, {"d"});
+    builder.node("Mul", {"d", "d"}, {"p"});
+    builder.node("ReduceMean", {"p"}, {"v"}).with("axes", std::vector<int64_t>{1});
+    builder.node("Add", {"v", "eps"}, {"ve"});
+    if (form == "Pow") {
+      builder.node("Pow", {"ve", "inverse"}, {"i"});
+    } else {
+      builder.node("Sqrt", {"ve"}, {"s"});
+      if (form == "Reciprocal") builder.node("Reciprocal", {"s"}, {"i"});
+      if (form == "Div") builder.node("Div", {"one", "s"}, {"i"});
+    }
+    if (form == "Div") {
+      builder.node("Mul", {"i", "d"}, {"y"});
+    } else {
+      builder.node("Mul", {"d", "i"}, {"y"});
+    }
+    return builder;
+  };
+  expect_pass(builder_with("Pow"), {recognise_layer_norm, remove_dead_code},
+              "ReduceMean Sub Mul ReduceMean Add Pow Mul", "LayerNormalization");
+  for (const std::string form : {"Reciprocal", "Div"}) {
+    expect_pass(builder_with(form), {recognise_layer_norm, remove_dead_code},
+                "ReduceMean Sub Mul ReduceMean Add Sqrt " + form + " Mul", "LayerNormalization");
+  }
+}
+
 TEST(RecogniseLayerNorm, LeavesOtherAxesAlone) {
   expect_untouched(layer_norm(1), recognise_layer_norm,
                    "ReduceMean Sub Pow ReduceMean Add Sqrt Div Mul Add");

@@ -117,7 +117,11 @@ Proposal propose_reduction(Random& random, OpKind kind) {
   proposal.portable = values == Values::kPlain || values == Values::kWide;
   Operand x{{random_dtype(random), shape}, values};
   if (!is_float(x.type.dtype) && x.values == Values::kWide) proposal.portable = false;
-  if (kind == OpKind::kReduceProd && is_float(x.type.dtype)) x.values = Values::kPositive;
+  if (kind == OpKind::kReduceProd) {
+    if (is_float(x.type.dtype)) x.values = Values::kPositive;
+    // Elsewhere integers that overflow saturate.
+    if (!is_float(x.type.dtype)) proposal.portable = false;
+  }
   const auto rank = static_cast<int64_t>(shape.size());
   proposal.attributes["keepdims"] = int64_t{random.chance(0.5)};
   if (arg) {

@@ -46,11 +46,32 @@ TEST_F(MeasureTest, Inspect) {
 }
 
 TEST_F(MeasureTest, InspectForPeople) {
-  const ToolResult result = tool({"inspect", "tiny.model", "--ops"});
+  const ToolResult result =
+      tool({"inspect", "tiny.model", "--ops", "--arena", "--lowering", "cpu"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* part : {"tiny", "camera through transform to luma 16x8", "head [0, 3) varies",
-                           "MatMul", "f32[1,4]"}) {
+                           "f32[1,4] = MatMul(", "0.000512 MMAC, reads ", "layout=\"luma\"",
+                           "0x00000000", "ops 0..1", "steps on cpu", "warp"}) {
     EXPECT_THAT(result.out, HasSubstr(part));
+  }
+  EXPECT_EQ(tool({"inspect", "tiny.model", "--lowering", "reference"}).exit_code, 2);
+}
+
+// Buffers alive at the same time never share a byte.
+TEST_F(MeasureTest, InspectMapsTheArena) {
+  const auto report = tool({"inspect", "tiny.model", "--json"}).json();
+  const auto& arena = report["arena"];
+  ASSERT_GE(arena.size(), 2u);
+  for (const auto& a : arena) {
+    EXPECT_LE(a["offset"].get<int>() + a["bytes"].get<int>(),
+              report["program"]["arena_bytes"].get<int>());
+    for (const auto& b : arena) {
+      if (a["tensor"] == b["tensor"]) continue;
+      const bool together = a["first_op"] <= b["last_op"] && b["first_op"] <= a["last_op"];
+      const bool apart = a["offset"].get<int>() + a["bytes"].get<int>() <= b["offset"].get<int>() ||
+                         b["offset"].get<int>() + b["bytes"].get<int>() <= a["offset"].get<int>();
+      EXPECT_TRUE(!together || apart) << a["tensor"] << " and " << b["tensor"];
+    }
   }
 }
 

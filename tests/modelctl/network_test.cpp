@@ -47,6 +47,42 @@ TEST_F(NetworkTest, CompileSignVerifySelftest) {
   }
 }
 
+TEST_F(NetworkTest, PrecisionPoliciesAreStoredAndHeldTo) {
+  MODELD_NEED_SHARED("conformance/onnx-node/test_basic_conv_with_padding");
+  for (const char* precision : {"f16", "bf16"}) {
+    const ToolResult compiled = tool({"compile", network("test_basic_conv_with_padding"), "-o",
+                                      "half.model", "--precision", precision, "--json"});
+    ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+    const auto slice = compiled.json()["slices"][0];
+    EXPECT_LE(slice["error"], slice["bound"]);
+    EXPECT_LE(slice["tolerance"], slice["bound"]);
+    EXPECT_EQ(tool({"inspect", "half.model", "--json"}).json()["precision"], precision);
+    const ToolResult selftest = tool({"selftest", "half.model", "--repeats", "3"});
+    EXPECT_EQ(selftest.exit_code, 0) << selftest.err;
+    EXPECT_THAT(selftest.out, HasSubstr("1 distinct output in 3 runs"));
+  }
+}
+
+TEST_F(NetworkTest, WeightsAreReplacedByName) {
+  MODELD_NEED_SHARED("data/models/dm-2021-06.onnx");
+  std::ofstream(folder_ / "w.safetensors") << "nothing";
+  const ToolResult refused = tool({"compile", shared_path("data/models/dm-2021-06.onnx").string(),
+                                   "-o", "x.model", "--weights", "w.safetensors"});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("w.safetensors"));
+}
+
+TEST_F(NetworkTest, CompileExplainsWhatPassesDid) {
+  MODELD_NEED_SHARED("data/models/dm-2021-06.onnx");
+  const std::string model = shared_path("data/models/dm-2021-06.onnx").string();
+  const ToolResult text = tool({"compile", model, "-o", "m.model", "--explain"});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("pass fold-batch-norm: "));
+  EXPECT_THAT(text.out, HasSubstr(" -> "));
+  EXPECT_THAT(text.out, HasSubstr("  Conv '"));
+  EXPECT_THAT(text.out, HasSubstr("BatchNormalization '"));
+}
+
 TEST_F(NetworkTest, CompilingTwiceGivesTheSameBytes) {
   MODELD_NEED_SHARED("conformance/onnx-node/test_basic_conv_with_padding");
   for (const char* output : {"first.model", "second.model"}) {

@@ -4,10 +4,14 @@
 
 #include "runtime/program/verify.h"
 #include "tools/compile/assemble.h"
+#include "tools/compile/half_overflow.h"
 #include "tools/compile/model_builder.h"
+#include "tools/compile/passes/dead_code.h"
 #include "tools/compile/passes/pass.h"
+#include "tools/compile/passes/remove_noops.h"
 #include "tools/compile/pipeline.h"
 #include "tools/compile/reference_vectors.h"
+#include "tools/compile/store_floats.h"
 #include "tools/compile/text.h"
 
 namespace modeld::compile {
@@ -25,11 +29,13 @@ Result<Pipeline> pipeline_of(const std::filesystem::path& onnx, const CompileOpt
 Result<std::vector<PassReport>> run_passes(Draft& draft) {
   std::vector<PassReport> reports;
   for (const Pass& pass : default_passes()) {
+    const size_t before = draft.ops.size();
     auto changes = pass.run(draft);
     if (!changes.ok()) {
       return std::move(changes).error().in("pass " + std::string(pass.name));
     }
-    reports.push_back({std::string(pass.name), std::move(changes).value()});
+    reports.push_back(
+        {std::string(pass.name), before, draft.ops.size(), std::move(changes).value()});
   }
   return reports;
 }
@@ -85,24 +91,44 @@ Status check_ranges_used(const Pipeline& pipeline, const Contract& contract) {
   return {};
 }
 
-Status check_precision(Precision precision) {
+// Floats stored as `type`, and the Casts that turn out to be needless gone again.
+Status store_as(Draft& draft, DType type) {
+  MODELD_TRY(store_floats(draft, type));
+  MODELD_TRY(remove_noops(draft));
+  MODELD_TRY(remove_dead_code(draft));
+  return {};
+}
+
+Status apply_precision(Draft& draft, Precision precision) {
   if (precision == Precision::kFloat32) return {};
-  return Error(ErrorCode::kUnsupported, "the compiler makes f32 models only")
-      .expecting("f32", std::string(to_string(precision)));
+  const bool half = precision == Precision::kFloat16;
+  return store_as(draft, half ? DType::kFloat16 : DType::kBFloat16);
+}
+
+// Reference vectors and tolerances; `exact` is the network in double.
+Result<std::vector<SliceError>> measure(Model& model, Draft exact) {
+  MODELD_TRY(store_as(exact, DType::kFloat64));
+  const AssembledProgram assembled = assemble(std::move(exact));
+  MODELD_TRY(verify(assembled.program, assembled.weights->size()));
+  if (model.contract.precision == Precision::kFloat16) MODELD_TRY(check_half_overflow(model));
+  return add_references(model, {assembled.program, *assembled.weights});
 }
 
 Result<CompiledModel> compile_checked(const std::filesystem::path& onnx,
                                       const CompileOptions& options) {
-  MODELD_TRY(check_precision(options.precision));
   MODELD_ASSIGN(const Pipeline pipeline, pipeline_of(onnx, options));
   report(options, "reading and importing", 0);
-  const BuildOptions build{options.pipeline.has_value(), options.optimise, &options.frozen_inputs};
+  const BuildOptions build{options.pipeline.has_value(), options.optimise, &options.frozen_inputs,
+                           options.weights ? &*options.weights : nullptr};
   MODELD_ASSIGN(BuiltModel built, build_model(onnx, pipeline, build));
   CompiledModel compiled;
   if (options.optimise) {
     report(options, "optimising", 0.2);
     MODELD_ASSIGN(compiled.passes, run_passes(built.draft));
   }
+  Draft exact;
+  if (options.make_references) exact = built.draft;
+  MODELD_TRY(apply_precision(built.draft, options.precision));
   AssembledProgram assembled = assemble(std::move(built.draft));
   Model& model = compiled.model;
   model.program = std::move(assembled.program);
@@ -112,7 +138,7 @@ Result<CompiledModel> compile_checked(const std::filesystem::path& onnx,
   MODELD_TRY(verify(model.program, model.weights->size()));
   if (options.make_references) {
     report(options, "running the reference interpreter", 0.4);
-    MODELD_TRY(add_references(model));
+    MODELD_ASSIGN(compiled.errors, measure(model, std::move(exact)));
   }
   MODELD_TRY(check_contract(model.contract, model.program));
   report(options, "done", 1);

@@ -11,6 +11,7 @@
 
 #include "runtime/artifact/model.h"
 #include "runtime/base/result.h"
+#include "tools/compile/reference_vectors.h"
 
 namespace modeld::compile {
 
@@ -25,6 +26,9 @@ using Progress = std::function<void(std::string_view what, double fraction)>;
 
 struct CompileOptions {
   std::optional<std::filesystem::path> pipeline;  // TOML, PIPELINE.md
+  // Initializers are replaced by this file's tensors of the same name (safetensors.h).
+  std::optional<std::filesystem::path> weights;
+  // How float32 weights and intermediates are stored (PRECISION.md).
   Precision precision = Precision::kFloat32;
   std::map<std::string, FrozenInput> frozen_inputs;
   bool optimise = true;         // false: import, inference and folding of shapes only
@@ -34,12 +38,15 @@ struct CompileOptions {
 
 struct PassReport {
   std::string pass;
+  size_t ops_before = 0;
+  size_t ops_after = 0;
   std::vector<std::string> changes;  // one line each, naming the nodes
 };
 
 struct CompiledModel {
   Model model;
   std::vector<PassReport> passes;
+  std::vector<SliceError> errors;  // against the network in double; empty without references
 };
 
 // Reads at most what the file system gives as regular files inside the folder of `onnx` (or, with

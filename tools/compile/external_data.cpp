@@ -59,6 +59,10 @@ Result<UniqueFd> open_beneath(const std::filesystem::path& folder, const std::st
   return at;
 }
 
+int64_t changed_ns(const struct stat& info) {
+  return int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+}
+
 bool overlaps(const std::map<uint64_t, uint64_t>& taken, uint64_t begin, uint64_t end) {
   const auto after = taken.lower_bound(begin);
   if (after != taken.end() && after->first < end) return true;
@@ -81,6 +85,7 @@ Result<ExternalData::File*> ExternalData::open(const std::string& location) {
   File& file = files_[location];
   file.fd = std::move(fd);
   file.size = static_cast<uint64_t>(info.st_size);
+  file.changed_ns = changed_ns(info);
   return &file;
 }
 
@@ -100,6 +105,11 @@ Result<std::vector<std::byte>> ExternalData::read(const ExternalRange& range) {
   bytes_left_ -= range.length;
   std::vector<std::byte> bytes(range.length);
   MODELD_TRY(read_exactly(file->fd.get(), range.offset, bytes));
+  struct stat info {};
+  if (::fstat(file->fd.get(), &info) != 0) return errno_error("cannot stat external data", errno);
+  if (static_cast<uint64_t>(info.st_size) != file->size || changed_ns(info) != file->changed_ns) {
+    return refused(range.location, "the file was changed while it was read");
+  }
   return bytes;
 }
 

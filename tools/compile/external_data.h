@@ -24,7 +24,7 @@ struct ExternalRange {
 // paths, `..`, symbolic links anywhere on the way, files with more than one hard link (the other
 // name may lie outside), ranges beyond the file's end, ranges that overlap, more than `max_bytes`
 // in all. Each file is opened once, checked and read through that descriptor, so a file replaced
-// meanwhile does not matter. Not thread-safe.
+// meanwhile does not matter; one written to or cut meanwhile is refused. Not thread-safe.
 class ExternalData {
  public:
   ExternalData(std::filesystem::path folder, uint64_t max_bytes)
@@ -36,6 +36,7 @@ class ExternalData {
   struct File {
     UniqueFd fd;
     uint64_t size = 0;
+    int64_t changed_ns = 0;              // when it was last written
     std::map<uint64_t, uint64_t> taken;  // offset -> end, not overlapping
   };
 

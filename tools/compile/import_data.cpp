@@ -165,8 +165,13 @@ Result<TensorId> crop(NodeImport& node, Padding& padding) {
   SliceSpec slice(node.shape(0));
   for (size_t axis = 0; axis < rank; ++axis) {
     const int64_t extent = slice.sizes[axis];
-    const int64_t before = std::clamp<int64_t>(padding.pads[axis], -extent, 0);
-    const int64_t after = std::clamp<int64_t>(padding.pads[rank + axis], -extent - before, 0);
+    const int64_t before = std::clamp<int64_t>(padding.pads[axis], -extent - 1, 0);
+    const int64_t after = std::clamp<int64_t>(padding.pads[rank + axis], -extent - 1, 0);
+    if (extent + before + after < 0) {
+      return node.refused("'pads' cut off more than there is")
+          .expecting("at most " + std::to_string(extent) + " of axis " + std::to_string(axis),
+                     std::to_string(-before - after));
+    }
     slice.starts[axis] = -before;
     slice.sizes[axis] = extent + before + after;
     padding.pads[axis] = std::max<int64_t>(padding.pads[axis], 0);

@@ -8,6 +8,7 @@
 #include "tools/compile/host_inputs.h"
 #include "tools/compile/importer.h"
 #include "tools/compile/output_contracts.h"
+#include "tools/compile/replace_weights.h"
 #include "tools/compile/stage_inputs.h"
 #include "tools/compile/text.h"
 
@@ -67,6 +68,7 @@ class Builder {
 
  private:
   Status read_stages();
+  Status replace_initializers();
   Status check_frozen() const;
   Status add_stage(Stage& stage);
   Status check_mentioned(const Stage& stage) const;
@@ -100,6 +102,7 @@ class Builder {
   BuiltModel model_;
   HostInputs hosts_;
   std::vector<Stage> stages_;
+  std::string weights_sha256_;                    // empty if the networks' own weights are used
   std::map<std::string, TensorId> feedback_;      // slice -> the state that holds it
   std::map<std::string, TensorId> state_inputs_;  // of the stage being added
   std::unordered_set<TensorId> claimed_;          // outputs and next values
@@ -288,7 +291,15 @@ Status Builder::read_stages() {
     MODELD_TRY(check_mentioned(stage));
     stages_.push_back(std::move(stage));
   }
+  if (options_.weights != nullptr) MODELD_TRY(replace_initializers());
   return check_frozen();
+}
+
+Status Builder::replace_initializers() {
+  std::vector<NamedGraph> graphs;
+  for (Stage& stage : stages_) graphs.push_back({stage.spec->name, &stage.graph});
+  MODELD_ASSIGN(weights_sha256_, replace_weights(graphs, *options_.weights));
+  return {};
 }
 
 Status Builder::check_frozen() const {
@@ -422,6 +433,7 @@ void Builder::describe_sources() {
     }
     opsets.insert(stage.graph.opsets.begin(), stage.graph.opsets.end());
   }
+  if (!weights_sha256_.empty()) model_.source_sha256 += "," + weights_sha256_;
   model_.opsets.assign(opsets.begin(), opsets.end());
   model_.inputs = hosts_.contracts();
   model_.cameras = hosts_.cameras();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <sstream>
 #include <vector>
 
 #include "runtime/reference/reference_device.h"
@@ -21,13 +22,20 @@ constexpr uint32_t kStepsWithState = 3;
 // The interpreter is slow by design; a whole network on a busy machine takes minutes at most.
 constexpr Nanoseconds kReplayDeadline = 1800 * kSecond;
 
-constexpr double kFloatTolerance = 1e-4;
-constexpr double kHalfTolerance = 1e-2;
+constexpr double kFloatUnit = 1e-4;
+constexpr double kHalfUnit = 1e-2;
+constexpr double kBFloatUnit = 8e-2;  // three bits less
+constexpr double kErrorsAllowed = 8;
+constexpr double kLeastShare = 0.25;
 
-bool stores_halves(const Program& program) {
-  return std::any_of(program.tensors.begin(), program.tensors.end(), [](const Tensor& tensor) {
-    return tensor.type.dtype == DType::kFloat16 || tensor.type.dtype == DType::kBFloat16;
-  });
+bool stores(const Program& program, DType dtype) {
+  return std::any_of(program.tensors.begin(), program.tensors.end(),
+                     [&](const Tensor& tensor) { return tensor.type.dtype == dtype; });
+}
+
+double unit_of(const Program& program) {
+  if (stores(program, DType::kBFloat16)) return kBFloatUnit;
+  return stores(program, DType::kFloat16) ? kHalfUnit : kFloatUnit;
 }
 
 using Values = std::vector<double>;  // of one output
@@ -62,52 +70,98 @@ Status check_finite(const OutputContract& output, std::span<const double> values
   return {};
 }
 
-void measure_slice(OutputSlice& slice, std::span<const double> first,
-                   std::span<const double> second, double unit,
-                   const std::vector<DeviceClass>& classes) {
+double largest_difference(std::span<const double> a, std::span<const double> b) {
+  double most = 0;
+  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+// The values of one output: of both reference vectors, and of the first in double.
+struct OutputValues {
+  std::array<Values, kSeeds.size()> stored;
+  Values exact;
+};
+
+SliceError measure_slice(OutputSlice& slice, const OutputValues& values, double unit,
+                         const std::vector<DeviceClass>& classes) {
+  const auto first = part_of(values.stored[0], slice);
+  const auto second = part_of(values.stored[1], slice);
   slice.varies = !is_constant(first) && !is_constant(second) &&
                  !std::equal(first.begin(), first.end(), second.begin());
   const double magnitude = std::max({1.0, largest_magnitude(first), largest_magnitude(second)});
+  SliceError measured;
+  measured.slice = slice.name;
+  measured.bound = unit * magnitude;
+  measured.error = largest_difference(first, part_of(values.exact, slice));
+  measured.tolerance =
+      std::clamp(kErrorsAllowed * measured.error, kLeastShare * measured.bound, measured.bound);
   slice.tolerances.clear();
   for (const DeviceClass device_class : classes) {
-    slice.tolerances.push_back({device_class, unit * magnitude, 0});
+    slice.tolerances.push_back({device_class, measured.tolerance, 0});
   }
+  return measured;
 }
 
-Status measure(Model& model) {
+Status check_bound(Precision policy, const SliceError& measured) {
+  // A network's own halves are its author's choice.
+  if (policy == Precision::kFloat32 || measured.error <= measured.bound) return {};
+  std::ostringstream bound, error;
+  bound << "at most " << measured.bound;
+  error << measured.error;
+  return Error(ErrorCode::kRefused, "precision " + std::string(to_string(policy)) +
+                                        " costs too much in slice '" + printable(measured.slice) +
+                                        "' of output '" + printable(measured.output) + "'")
+      .expecting(bound.str(), error.str());
+}
+
+Result<std::vector<SliceError>> measure(Model& model, const OutputBytes& exact) {
   Contract& contract = model.contract;
-  const double unit = stores_halves(model.program) ? kHalfTolerance : kFloatTolerance;
+  const double unit = unit_of(model.program);
+  std::vector<SliceError> errors;
   for (size_t i = 0; i < contract.outputs.size(); ++i) {
     OutputContract& output = contract.outputs[i];
-    std::array<Values, kSeeds.size()> values;
+    OutputValues values;
     for (size_t seed = 0; seed < kSeeds.size(); ++seed) {
-      values[seed] = values_of(output.type, contract.references[seed].outputs[i]);
-      MODELD_TRY(check_finite(output, values[seed]));
+      values.stored[seed] = values_of(output.type, contract.references[seed].outputs[i]);
+      MODELD_TRY(check_finite(output, values.stored[seed]));
     }
+    values.exact = values_of(output.type, exact[i]);
     const double output_unit = is_float(output.type.dtype) ? unit : 0;
     for (OutputSlice& slice : output.slices) {
-      measure_slice(slice, part_of(values[0], slice), part_of(values[1], slice), output_unit,
-                    contract.device_classes);
+      errors.push_back(measure_slice(slice, values, output_unit, contract.device_classes));
+      errors.back().output = output.name;
+      MODELD_TRY(check_bound(contract.precision, errors.back()));
     }
   }
-  return {};
+  return errors;
+}
+
+Result<std::unique_ptr<Capture>> recorded(Device& device, const Contract& contract,
+                                          const Program& program, WeightSource& weights) {
+  MODELD_ASSIGN(const CaptureOptions options, reference_capture_options(contract));
+  return device.record(program, weights, options);
 }
 
 }  // namespace
 
-Status add_references(Model& model) {
+Result<std::vector<SliceError>> add_references(Model& model, const ExactProgram& exact) {
   const std::unique_ptr<Device> device = open_reference_device();
-  MODELD_ASSIGN(const CaptureOptions options, reference_capture_options(model.contract));
-  MODELD_ASSIGN(const std::unique_ptr<Capture> capture,
-                device->record(model.program, *model.weights, options));
   const uint32_t steps = model.program.states.empty() ? 1 : kStepsWithState;
-  for (const uint64_t seed : kSeeds) {
-    ReferenceVector reference{seed, steps, {}};
-    MODELD_ASSIGN(reference.outputs,
-                  replay_reference(*capture, model.contract, seed, steps, kReplayDeadline));
-    model.contract.references.push_back(std::move(reference));
+  {
+    MODELD_ASSIGN(const auto capture,
+                  recorded(*device, model.contract, model.program, *model.weights));
+    for (const uint64_t seed : kSeeds) {
+      ReferenceVector reference{seed, steps, {}};
+      MODELD_ASSIGN(reference.outputs,
+                    replay_reference(*capture, model.contract, seed, steps, kReplayDeadline));
+      model.contract.references.push_back(std::move(reference));
+    }
   }
-  return measure(model);
+  MODELD_ASSIGN(const auto capture,
+                recorded(*device, model.contract, exact.program, exact.weights));
+  MODELD_ASSIGN(const OutputBytes outputs,
+                replay_reference(*capture, model.contract, kSeeds[0], steps, kReplayDeadline));
+  return measure(model, outputs);
 }
 
 }  // namespace modeld::compile

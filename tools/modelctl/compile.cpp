@@ -17,15 +17,17 @@ struct Options {
   std::string onnx;
   std::string output;
   std::string pipeline;
+  std::string weights;
   std::string precision = "f32";
   std::string sign;
-  bool passes = false;
+  bool explain = false;
   bool json = false;
 };
 
 Result<compile::CompiledModel> compile_file(const Options& options) {
   compile::CompileOptions compile_options;
   if (!options.pipeline.empty()) compile_options.pipeline = options.pipeline;
+  if (!options.weights.empty()) compile_options.weights = options.weights;
   const auto precision = parse_precision(options.precision);
   if (!precision) {
     return Error(ErrorCode::kInvalidArgument, "--precision")
@@ -41,8 +43,39 @@ Result<compile::CompiledModel> compile_file(const Options& options) {
 
 Json passes_json(const std::vector<compile::PassReport>& passes) {
   Json all = Json::array();
-  for (const auto& pass : passes) all.push_back({{"pass", pass.pass}, {"changes", pass.changes}});
+  for (const auto& pass : passes) {
+    all.push_back({{"pass", pass.pass},
+                   {"ops_before", pass.ops_before},
+                   {"ops_after", pass.ops_after},
+                   {"changes", pass.changes}});
+  }
   return all;
+}
+
+Json errors_json(const std::vector<compile::SliceError>& errors) {
+  Json all = Json::array();
+  for (const auto& error : errors) {
+    all.push_back({{"output", error.output},
+                   {"slice", error.slice},
+                   {"error", error.error},
+                   {"bound", error.bound},
+                   {"tolerance", error.tolerance}});
+  }
+  return all;
+}
+
+void explain(const compile::CompiledModel& compiled) {
+  for (const auto& pass : compiled.passes) {
+    std::printf("pass %s: %zu changes, %zu -> %zu ops\n", pass.pass.c_str(), pass.changes.size(),
+                pass.ops_before, pass.ops_after);
+    for (const std::string& change : pass.changes) std::printf("  %s\n", change.c_str());
+  }
+  std::printf("slices against the same network in double\n");
+  for (const auto& error : compiled.errors) {
+    std::printf("  %s / %s: off by %s, bound %s, devices may be off by %s\n", error.output.c_str(),
+                error.slice.c_str(), format_number(error.error).c_str(),
+                format_number(error.bound).c_str(), format_number(error.tolerance).c_str());
+  }
 }
 
 void report(const Options& options, const compile::CompiledModel& compiled,
@@ -60,15 +93,12 @@ void report(const Options& options, const compile::CompiledModel& compiled,
                 {"gmacs", static_cast<double>(cost.macs) / 1e9},
                 {"weights_bytes", cost.constant_bytes},
                 {"seconds", seconds},
+                {"precision", to_string(compiled.model.contract.precision)},
+                {"slices", errors_json(compiled.errors)},
                 {"passes", passes_json(compiled.passes)}});
     return;
   }
-  if (options.passes) {
-    for (const auto& pass : compiled.passes) {
-      std::printf("pass %s: %zu changes\n", pass.pass.c_str(), pass.changes.size());
-      for (const std::string& change : pass.changes) std::printf("  %s\n", change.c_str());
-    }
-  }
+  if (options.explain) explain(compiled);
   std::printf("wrote %s (%s, %s)\ndigest %s\n%zu ops, %s GMAC, weights %s, %.1f s\n",
               options.output.c_str(), format_bytes(artifact.file_bytes()).c_str(),
               signature.c_str(), digest.c_str(), program.ops.size(),
@@ -105,8 +135,11 @@ void add_compile(CLI::App& app, Action& chosen) {
       .add_option("--precision", options->precision,
                   "Storage of weights and intermediates: f32, bf16 or f16")
       .with_default();
+  command.add_option("--weights", options->weights,
+                     "safetensors file whose tensors replace the initializers of their names");
   command.add_option("--sign", options->sign, "Private key to sign with");
-  command.add_flag("--passes", options->passes, "Show what every graph pass changed");
+  command.add_flag("--explain", options->explain,
+                   "Show what every graph pass did, and what precision costs each slice");
   command.add_json_flag(options->json);
   command.set_example(
       "modelctl compile driving.onnx -o driving.model --pipeline driving.toml"

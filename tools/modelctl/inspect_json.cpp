@@ -1,5 +1,6 @@
 #include "tools/modelctl/inspect_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -101,6 +102,20 @@ Json states_json(const Model& model) {
   return states;
 }
 
+Json attributes_json(const Attributes& attributes) {
+  Json object = Json::object();
+  for (const auto& [name, value] : attributes.map()) object[name] = attribute_json(value);
+  return object;
+}
+
+Json place_json(const Program& program, const ArenaPlace& place) {
+  return {{"tensor", program.tensors[place.tensor].name},
+          {"offset", place.offset},
+          {"bytes", place.bytes},
+          {"first_op", place.first},
+          {"last_op", place.last}};
+}
+
 Json op_json(const Program& program, const Op& op) {
   const OpCost cost = op_cost(program, op);
   const auto describe = [&](TensorId id) {
@@ -112,6 +127,7 @@ Json op_json(const Program& program, const Op& op) {
           {"phase", to_string(op.phase)},
           {"inputs", array_of(op.inputs, describe)},
           {"outputs", array_of(op.outputs, describe)},
+          {"attributes", attributes_json(op.attributes)},
           {"macs", cost.macs},
           {"bytes_read", cost.bytes_read},
           {"bytes_written", cost.bytes_written}};
@@ -129,6 +145,30 @@ Json program_json(const Program& program) {
 }
 
 }  // namespace
+
+Json attribute_json(const AttributeValue& value) {
+  // JSON knows no infinity.
+  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(std::to_string(v)); };
+  if (const auto* v = std::get_if<double>(&value)) return number(*v);
+  if (const auto* v = std::get_if<std::vector<double>>(&value)) return array_of(*v, number);
+  if (const auto* v = std::get_if<int64_t>(&value)) return *v;
+  if (const auto* v = std::get_if<std::string>(&value)) return *v;
+  return std::get<std::vector<int64_t>>(value);
+}
+
+std::vector<ArenaPlace> arena_map(const Program& program) {
+  const std::vector<Lifetime> lifetimes = intermediate_lifetimes(program);
+  const MemoryPlan plan = plan_memory(lifetimes, kArenaAlignment);
+  std::vector<ArenaPlace> places;
+  for (TensorId id = 0; id < lifetimes.size(); ++id) {
+    const Lifetime& life = lifetimes[id];
+    if (life.bytes > 0) places.push_back({id, plan.offsets[id], life.bytes, life.first, life.last});
+  }
+  std::sort(places.begin(), places.end(), [](const ArenaPlace& a, const ArenaPlace& b) {
+    return std::pair(a.offset, a.first) < std::pair(b.offset, b.first);
+  });
+  return places;
+}
 
 Json inspect_json(const LoadedModel& loaded) {
   const Contract& contract = loaded.model.contract;
@@ -153,7 +193,9 @@ Json inspect_json(const LoadedModel& loaded) {
           {"cameras", array_of(contract.cameras, camera_json)},
           {"references", array_of(contract.references, reference_json)},
           {"acceptances", array_of(contract.acceptances, acceptance_json)},
-          {"op_list", array_of(program.ops, [&](const Op& op) { return op_json(program, op); })}};
+          {"op_list", array_of(program.ops, [&](const Op& op) { return op_json(program, op); })},
+          {"arena", array_of(arena_map(program),
+                             [&](const ArenaPlace& place) { return place_json(program, place); })}};
 }
 
 }  // namespace modeld::modelctl

@@ -10,8 +10,10 @@
 #include "tools/compile/passes/matmul_to_gemm.h"
 #include "tools/compile/passes/merge_moves.h"
 #include "tools/compile/passes/pass.h"
+#include "tools/compile/passes/permute_weights.h"
 #include "tools/compile/passes/recognise_activations.h"
 #include "tools/compile/passes/recognise_layer_norm.h"
+#include "tools/compile/passes/recognise_softmax.h"
 #include "tools/compile/passes/remove_noops.h"
 #include "tools/compile/passes/sink_moves.h"
 
@@ -24,11 +26,13 @@ std::span<const Pass> default_passes() {
       {"common-subexpressions", merge_common_subexpressions},
       {"recognise-activations", recognise_activations},
       {"recognise-layer-norm", recognise_layer_norm},
+      {"recognise-softmax", recognise_softmax},
       {"merge-moves", merge_moves},
       {"sink-moves", sink_moves},
       {"merge-moves", merge_moves},
       {"noops", remove_noops},
       {"dead-code", remove_dead_code},
+      {"permute-weights", permute_weights},
       {"matmul-to-gemm", matmul_to_gemm},
       {"fuse-bias", fuse_bias},
       {"fold-batch-norm", fold_batch_norm},

@@ -18,7 +18,7 @@ class Matcher {
  public:
   Matcher(const Links& links, const Draft& draft) : links_(links), draft_(draft) {}
 
-  // What the Div at `at` normalises, if it is the end of the pattern.
+  // What the Div or Mul at `at` normalises, if it is the end of the pattern.
   std::optional<Normalised> match(size_t at) const;
 
  private:
@@ -31,6 +31,10 @@ class Matcher {
   std::optional<TensorId> mean_of(TensorId tensor, int64_t& axis) const;
   // x if `tensor` is x - mean(x).
   std::optional<TensorId> centred(TensorId tensor, int64_t& axis) const;
+  // t if `op` is anything times 1 / sqrt(t), however that is written; `numerator` is the thing.
+  std::optional<TensorId> under_root(const Op& op, TensorId& numerator) const;
+  // t if `tensor` is 1 / sqrt(t).
+  std::optional<TensorId> inverse_root(TensorId tensor) const;
   // t if `tensor` is t * t or t ^ 2.
   std::optional<TensorId> square_of(TensorId tensor) const;
 
@@ -74,12 +78,40 @@ std::optional<TensorId> Matcher::square_of(TensorId tensor) const {
   return std::nullopt;
 }
 
+std::optional<TensorId> Matcher::inverse_root(TensorId tensor) const {
+  TensorId root = kNoTensor;
+  if (const Op* inverse = producer(tensor, OpKind::kReciprocal)) root = inverse->inputs[0];
+  if (const Op* quotient = producer(tensor, OpKind::kDiv)) {
+    if (scalar(quotient->inputs[0]) == 1.0) root = quotient->inputs[1];
+  }
+  if (root != kNoTensor) {
+    const Op* sqrt = producer(root, OpKind::kSqrt);
+    return sqrt == nullptr ? std::nullopt : std::optional(sqrt->inputs[0]);
+  }
+  const Op* power = producer(tensor, OpKind::kPow);
+  if (power == nullptr || scalar(power->inputs[1]) != -0.5) return std::nullopt;
+  return power->inputs[0];
+}
+
+std::optional<TensorId> Matcher::under_root(const Op& op, TensorId& numerator) const {
+  if (op.kind == OpKind::kDiv) {
+    numerator = op.inputs[0];
+    const Op* root = producer(op.inputs[1], OpKind::kSqrt);
+    return root == nullptr ? std::nullopt : std::optional(root->inputs[0]);
+  }
+  for (const size_t side : {0u, 1u}) {
+    numerator = op.inputs[1 - side];
+    if (const auto below = inverse_root(op.inputs[side])) return below;
+  }
+  return std::nullopt;
+}
+
 std::optional<Normalised> Matcher::match(size_t at) const {
-  const Op& quotient = links_.op(at);
+  TensorId numerator = kNoTensor;
+  const auto below = under_root(links_.op(at), numerator);
   Normalised found;
-  const auto input = centred(quotient.inputs[0], found.axis);
-  const Op* root = producer(quotient.inputs[1], OpKind::kSqrt);
-  const Op* sum = root == nullptr ? nullptr : producer(root->inputs[0], OpKind::kAdd);
+  const auto input = below ? centred(numerator, found.axis) : std::nullopt;
+  const Op* sum = below ? producer(*below, OpKind::kAdd) : nullptr;
   if (!input || sum == nullptr) return std::nullopt;
   const size_t side = scalar(sum->inputs[0]) ? 0 : 1;
   const auto epsilon = scalar(sum->inputs[side]);
@@ -131,7 +163,7 @@ HostTensor ones(DType dtype, const Shape& shape) {
   return from_doubles(type, std::vector<double>(static_cast<size_t>(type.elements()), 1));
 }
 
-// Replaces the Div at `at`, and a Mul and an Add behind it, by one op in the last one's place.
+// Replaces the op at `at`, and a Mul and an Add behind it, by one op in the last one's place.
 Status replace(Draft& draft, Links& links, size_t at, const Normalised& found, Changes& changes) {
   const Shape& shape = draft.shape(found.input);
   const Shape tail(shape.begin() + found.axis, shape.end());
@@ -169,7 +201,8 @@ Result<Changes> recognise_layer_norm(Draft& draft) {
   Changes changes;
   for (size_t i = 0; i < links.op_count(); ++i) {
     const Op& op = links.op(i);
-    if (op.kind != OpKind::kDiv || !is_float(draft.dtype(op.outputs[0]))) continue;
+    if (op.kind != OpKind::kDiv && op.kind != OpKind::kMul) continue;
+    if (!is_float(draft.dtype(op.outputs[0]))) continue;
     const auto found = Matcher(links, draft).match(i);
     if (found) MODELD_TRY(replace(draft, links, i, *found, changes));
   }
