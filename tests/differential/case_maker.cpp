@@ -1,6 +1,8 @@
 #include "tests/differential/case_maker.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "runtime/program/op_schema.h"
 
@@ -100,91 +102,114 @@ std::string_view reason_not_generated(OpKind kind) {
   }
 }
 
+// By name, as the schema spells it.
 Generator generator_of(OpKind kind) {
-  using enum OpKind;
-  switch (kind) {
-    case kAbs:
-    case kCeil:
-    case kClip:
-    case kElu:
-    case kErf:
-    case kExp:
-    case kFloor:
-    case kGelu:
-    case kHardSigmoid:
-    case kHardSwish:
-    case kLeakyRelu:
-    case kLog:
-    case kNeg:
-    case kNot:
-    case kReciprocal:
-    case kRelu:
-    case kRound:
-    case kSigmoid:
-    case kSilu:
-    case kSoftplus:
-    case kSqrt:
-    case kTanh:
-    case kCast:
-      return propose_elementwise;
-    case kAdd:
-    case kAnd:
-    case kDiv:
-    case kEqual:
-    case kGreater:
-    case kGreaterOrEqual:
-    case kLess:
-    case kLessOrEqual:
-    case kMax:
-    case kMin:
-    case kMod:
-    case kMul:
-    case kOr:
-    case kPow:
-    case kPRelu:
-    case kSub:
-      return propose_binary;
-    case kWhere:
-      return propose_where;
-    case kGemm:
-    case kMatMul:
-      return propose_product;
-    case kConv:
-    case kConvTranspose:
-      return propose_convolution;
-    case kAveragePool:
-    case kMaxPool:
-      return propose_pool;
-    case kBatchNormalization:
-    case kLayerNormalization:
-    case kSoftmax:
-      return propose_normalisation;
-    case kReduceL1:
-    case kReduceL2:
-    case kReduceMax:
-    case kReduceMean:
-    case kReduceMin:
-    case kReduceProd:
-    case kReduceSum:
-    case kReduceSumSquare:
-    case kArgMax:
-    case kArgMin:
-      return propose_reduction;
-    case kResize:
-      return propose_resize;
-    case kConcat:
-    case kExpand:
-    case kGather:
-    case kPad:
-    case kReshape:
-    case kSlice:
-    case kSplit:
-    case kTile:
-    case kTranspose:
-      return propose_move;
-    default:
-      return nullptr;
+  using Row = std::pair<std::string_view, Generator>;
+  static constexpr auto kRows = std::to_array<Row>({
+      {"Abs", propose_elementwise},
+      {"Acos", propose_elementwise},
+      {"Acosh", propose_elementwise},
+      {"Add", propose_binary},
+      {"And", propose_binary},
+      {"ArgMax", propose_reduction},
+      {"ArgMin", propose_reduction},
+      {"Asin", propose_elementwise},
+      {"Asinh", propose_elementwise},
+      {"Atan", propose_elementwise},
+      {"Atanh", propose_elementwise},
+      {"AveragePool", propose_pool},
+      {"BatchNormalization", propose_normalisation},
+      {"Cast", propose_elementwise},
+      {"Ceil", propose_elementwise},
+      {"Clip", propose_elementwise},
+      {"Concat", propose_move},
+      {"Conv", propose_convolution},
+      {"ConvInteger", propose_integer},
+      {"ConvTranspose", propose_convolution},
+      {"Cos", propose_elementwise},
+      {"Cosh", propose_elementwise},
+      {"CumSum", propose_indexed},
+      {"DequantizeLinear", propose_quantised},
+      {"Div", propose_binary},
+      {"Elu", propose_elementwise},
+      {"Equal", propose_binary},
+      {"Erf", propose_elementwise},
+      {"Exp", propose_elementwise},
+      {"Expand", propose_move},
+      {"Floor", propose_elementwise},
+      {"GRU", propose_recurrent},
+      {"Gather", propose_move},
+      {"GatherElements", propose_indexed},
+      {"GatherND", propose_indexed},
+      {"Gelu", propose_elementwise},
+      {"Gemm", propose_product},
+      {"Greater", propose_binary},
+      {"GreaterOrEqual", propose_binary},
+      {"HardSigmoid", propose_elementwise},
+      {"HardSwish", propose_elementwise},
+      {"LSTM", propose_recurrent},
+      {"LayerNormalization", propose_normalisation},
+      {"LeakyRelu", propose_elementwise},
+      {"Less", propose_binary},
+      {"LessOrEqual", propose_binary},
+      {"Log", propose_elementwise},
+      {"LogSoftmax", propose_normalisation},
+      {"MatMul", propose_product},
+      {"MatMulInteger", propose_integer},
+      {"Max", propose_binary},
+      {"MaxPool", propose_pool},
+      {"Min", propose_binary},
+      {"Mish", propose_elementwise},
+      {"Mod", propose_binary},
+      {"Mul", propose_binary},
+      {"Neg", propose_elementwise},
+      {"NonMaxSuppression", propose_indexed},
+      {"Not", propose_elementwise},
+      {"Or", propose_binary},
+      {"PRelu", propose_binary},
+      {"Pad", propose_move},
+      {"Pow", propose_binary},
+      {"QuantizeLinear", propose_quantised},
+      {"RMSNormalization", propose_normalisation},
+      {"RNN", propose_recurrent},
+      {"Reciprocal", propose_elementwise},
+      {"ReduceL1", propose_reduction},
+      {"ReduceL2", propose_reduction},
+      {"ReduceLogSumExp", propose_reduction},
+      {"ReduceMax", propose_reduction},
+      {"ReduceMean", propose_reduction},
+      {"ReduceMin", propose_reduction},
+      {"ReduceProd", propose_reduction},
+      {"ReduceSum", propose_reduction},
+      {"ReduceSumSquare", propose_reduction},
+      {"Relu", propose_elementwise},
+      {"Reshape", propose_move},
+      {"Resize", propose_resize},
+      {"Round", propose_elementwise},
+      {"ScatterElements", propose_indexed},
+      {"ScatterND", propose_indexed},
+      {"Sigmoid", propose_elementwise},
+      {"Sign", propose_elementwise},
+      {"Silu", propose_elementwise},
+      {"Sin", propose_elementwise},
+      {"Sinh", propose_elementwise},
+      {"Slice", propose_move},
+      {"Softmax", propose_normalisation},
+      {"Softplus", propose_elementwise},
+      {"Split", propose_move},
+      {"Sqrt", propose_elementwise},
+      {"Sub", propose_binary},
+      {"Tan", propose_elementwise},
+      {"Tanh", propose_elementwise},
+      {"Tile", propose_move},
+      {"TopK", propose_indexed},
+      {"Transpose", propose_move},
+      {"Where", propose_where},
+  });
+  for (const auto& [name, generator] : kRows) {
+    if (name == to_string(kind)) return generator;
   }
+  return nullptr;
 }
 
 }  // namespace modeld::test

@@ -60,6 +60,13 @@ bool is_exact(OpKind kind) {
   }
 }
 
+// The same for ops that the schema spells so.
+bool is_exact_by_name(std::string_view name) {
+  constexpr std::string_view kNames[] = {"DequantizeLinear", "GatherElements", "GatherND", "Sign",
+                                         "TopK"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 bool keeps_zero_sign(OpKind kind) {
   using enum OpKind;
   switch (kind) {
@@ -187,22 +194,32 @@ Closeness closeness_of(const FuzzCase& made, DType output, double slack) {
     return closeness;
   }
   const OpKind kind = *made.id.kind;
-  if (!is_float(output) || is_exact(kind)) {
+  const std::string_view name = to_string(kind);
+  if (!is_float(output) || is_exact(kind) || is_exact_by_name(name)) {
     closeness.exact = true;
     closeness.same_zero_sign = keeps_zero_sign(kind);
     return closeness;
   }
   closeness.relative = units.relative * slack;
   closeness.absolute = units.absolute * slack;
-  if (is_sum(kind)) {
+  if (is_sum(kind) || name == "CumSum") {
     closeness.magnitudes = magnitudes_of(made);
     closeness.per_magnitude = units.sum * slack;
-  } else if (kind == OpKind::kLayerNormalization) {
+  } else if (kind == OpKind::kLayerNormalization || name == "RMSNormalization") {
     // The deviation of nearly equal values is what rounding leaves of it.
     const bool wide = output == DType::kFloat64;
     closeness.absolute = (wide ? 1e-11 : 3e-4) * slack;
   } else if (kind == OpKind::kResize) {
     closeness.absolute = 4 * units.relative * largest_operand(made) * slack;
+  } else if (name == "LSTM" || name == "GRU" || name == "RNN") {
+    // Each step rounds, and the next one starts from there.
+    closeness.absolute = 8 * std::max(units.relative, 1e-14) * slack;
+    closeness.relative = closeness.absolute;
+  } else if (name == "LogSoftmax" || name == "ReduceLogSumExp") {
+    closeness.absolute = 2 * units.relative * (1 + largest_operand(made)) * slack;
+  } else if (name.starts_with("Scatter")) {
+    closeness.relative *= 8;  // halves are rounded at each addition or only at the end
+    closeness.absolute = closeness.relative * largest_operand(made);
   } else if (kind == OpKind::kPow || kind == OpKind::kReduceProd) {
     closeness.relative *= 4;
   }

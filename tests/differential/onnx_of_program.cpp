@@ -76,6 +76,11 @@ bool Exporter::node(const Op& op) {
   if ((op.kind == kConv || op.kind == kGemm) && op.inputs.size() > 3) return false;
   if (op.kind == kMatMul && op.inputs.size() > 2) return false;
   std::string type(to_string(op.kind));
+  for (const char* unlike : {"RNN", "GRU", "LSTM", "NonMaxSuppression", "RMSNormalization"}) {
+    if (type == unlike) return false;
+  }
+  if (type == "LayerNormalization" && op.inputs.size() < 2) return false;
+  if (op.attributes.has("indices")) return false;
   Names inputs, outputs;
   for (const TensorId id : op.inputs) inputs.push_back(id == kNoTensor ? "" : name(id));
   for (const TensorId id : op.outputs) outputs.push_back(name(id));
@@ -159,6 +164,25 @@ bool Exporter::node(const Op& op) {
     }
     default:
       break;
+  }
+  if (type == "CumSum") {
+    const std::string axis = fresh();
+    onnx_.constant(
+        axis, make_tensor(DType::kInt64, {}, {static_cast<double>(op.attributes.get_int("axis"))}));
+    inputs.push_back(axis);
+    moved.insert("axis");
+  } else if (type == "TopK") {
+    inputs.push_back(ints({op.attributes.get_int("k")}));
+    moved.insert("k");
+  } else if (type == "ReduceLogSumExp") {
+    const Ints axes = take("axes");
+    if (axes.empty()) return false;
+    inputs.push_back(ints(axes));
+  } else if (type == "QuantizeLinear" || type == "DequantizeLinear") {
+    const std::string to = op.attributes.get_string("to");
+    // Without a zero point the result is u8.
+    if (type == "QuantizeLinear" && inputs.size() < 3 && to != "u8") return false;
+    moved.insert("to");
   }
   auto built = onnx_.node(type, inputs, outputs);
   attributes(built, op, moved);

@@ -83,12 +83,14 @@ Shape reshaped(Random& random, const Shape& shape) {
 Proposal propose_normalisation(Random& random, OpKind kind) {
   Proposal proposal;
   const DType dtype = random_float(random);
-  const Shape shape = random_shape(random, kind == OpKind::kSoftmax ? 1 : 2, 4);
+  const std::string_view name = to_string(kind);
+  const bool softmax = name == "Softmax" || name == "LogSoftmax";
+  const Shape shape = random_shape(random, softmax ? 1 : 2, 4);
   const Values values = random_values(random, Values::kSpecial);
   proposal.portable = values != Values::kSpecial;
   const auto rank = static_cast<int64_t>(shape.size());
   proposal.inputs.push_back(Operand{{dtype, shape}, values});
-  if (kind == OpKind::kSoftmax) {
+  if (softmax) {
     proposal.attributes["axis"] = random.between(0, rank - 1);
     return proposal;
   }
@@ -104,7 +106,8 @@ Proposal propose_normalisation(Random& random, OpKind kind) {
   proposal.attributes["axis"] = axis;
   const Shape tail(shape.begin() + axis, shape.end());
   proposal.inputs.push_back(Operand{{dtype, tail}, Values::kUnit, 0.8});
-  if (random.chance(0.6)) proposal.inputs.push_back(Operand{{dtype, tail}, Values::kUnit, 0.8});
+  const bool shifted = name == "LayerNormalization" && random.chance(0.6);
+  if (shifted) proposal.inputs.push_back(Operand{{dtype, tail}, Values::kUnit, 0.8});
   return proposal;
 }
 

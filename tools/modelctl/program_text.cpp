@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "runtime/program/cost.h"
 #include "runtime/program/memory_plan.h"
