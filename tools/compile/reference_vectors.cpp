@@ -26,7 +26,7 @@ constexpr double kFloatUnit = 1e-4;
 constexpr double kHalfUnit = 1e-2;
 constexpr double kBFloatUnit = 8e-2;  // three bits less
 constexpr double kErrorsAllowed = 8;
-constexpr double kLeastShare = 0.25;
+constexpr double kLeastShare = 0.5;
 
 bool stores(const Program& program, DType dtype) {
   return std::any_of(program.tensors.begin(), program.tensors.end(),

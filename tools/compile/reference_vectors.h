@@ -31,7 +31,7 @@ struct ExactProgram {
 //     exempt), and different values between the seeds;
 //   tolerances, per device class of the contract: relative 0, absolute eight times the error, but
 //   at
-//     least a quarter of the bound and at most the bound. u is 1e-4, or 1e-2 where the program
+//     least half of the bound and at most the bound. u is 1e-4, or 1e-2 where the program
 //     stores values as f16, or 8e-2 as bf16; integers and truth values are exact (PRECISION.md).
 // kRefused, naming the output, if the reference answers a value that is not finite, and, naming the
 // slice and its error, if another policy than f32 costs more than its bound.
