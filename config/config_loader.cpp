@@ -15,7 +15,8 @@ constexpr size_t kMaxIpcDir = 72;
 constexpr size_t kMaxSocketDir = 64;
 constexpr size_t kMaxServerName = 32;
 
-constexpr std::array<std::string_view, 2> kBackends = {"cpu", "reference"};
+constexpr std::array<std::string_view, 3> kBackends = {"cpu", "opencl", "reference"};
+constexpr size_t kMaxDeviceName = 128;
 constexpr std::array<std::string_view, 2> kIsolations = {"inline", "process"};
 constexpr std::array<std::string_view, 2> kFrameInputs = {"upload", "zerocopy"};
 constexpr std::array<std::string_view, 2> kTransports = {"zmq-ipc", "zmq-tcp"};
@@ -51,8 +52,14 @@ void read_device(TomlReader& reader, DeviceSettings& device) {
   reader.section("device");
   read_name(reader, "backend", device.backend, kBackends);
   reader.integer("threads", device.threads, 0, 256);
+  reader.text("name", device.name, kMaxDeviceName);
+  reader.flag("software", device.software);
   read_enum(reader, "isolation", device.isolation, kIsolations);
   reader.milliseconds("patience_ms", device.patience, 0, 60'000);
+  // A driver may hang for ever, which inside the daemon could only be ended with it.
+  if (device.backend == "opencl" && device.isolation != Isolation::kProcess) {
+    reader.refuse("backend", "isolation \"process\" with it", "\"opencl\" with \"inline\"");
+  }
 }
 
 void read_fallback(TomlReader& reader, FallbackSettings& fallback, Isolation isolation) {

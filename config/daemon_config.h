@@ -40,7 +40,9 @@ struct ArtifactSettings {
 
 struct DeviceSettings {
   std::string backend = "cpu";
-  uint32_t threads = 0;  // 0: half of the processors
+  uint32_t threads = 0;   // 0: half of the processors
+  std::string name;       // opencl: part of the device's name; empty: the best there is
+  bool software = false;  // opencl: a device that computes on the host's processor will do
   Isolation isolation = Isolation::kInline;
   Nanoseconds patience = 5 * kSecond;  // with a device that is not there yet
   bool operator==(const DeviceSettings&) const = default;

@@ -215,6 +215,20 @@ void TomlReader::word(std::string_view key, std::string& value, size_t max_lengt
   }
 }
 
+void TomlReader::text(std::string_view key, std::string& value, size_t max_length) {
+  const toml::node* node = document_->find(key);
+  if (node == nullptr) return;
+  const auto* found = node->as_string();
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (found != nullptr && found->get().size() <= max_length &&
+      std::all_of(found->get().begin(), found->get().end(), printable)) {
+    value = found->get();
+  } else {
+    document_->wrong(node, key,
+                     "a string of at most " + std::to_string(max_length) + " printable characters");
+  }
+}
+
 void TomlReader::path(std::string_view key, std::filesystem::path& value, size_t max_length,
                       bool may_be_empty) {
   const toml::node* node = document_->find(key);

@@ -37,6 +37,8 @@ class TomlReader {
   void choice(std::string_view key, size_t& value, std::span<const std::string_view> names);
   // 1 to `max_length` characters of A-Z a-z 0-9 _ -
   void word(std::string_view key, std::string& value, size_t max_length);
+  // Any printable ASCII, at most `max_length` characters; may be empty.
+  void text(std::string_view key, std::string& value, size_t max_length);
   // Absolute, at most `max_length` bytes; the empty string only where `may_be_empty`.
   void path(std::string_view key, std::filesystem::path& value, size_t max_length,
             bool may_be_empty = false);

@@ -12,6 +12,8 @@ build_packages=(
   libcli11-dev nlohmann-json3-dev   # command lines and --json
   libssl-dev                        # SHA-256, Ed25519
   libdnnl-dev                       # cpu backend
+  ocl-icd-opencl-dev opencl-headers # opencl backend
+  libdrm-dev                        # opencl backend: what the kernel knows of a device
   libonnx-dev libprotobuf-dev       # compiler (never linked into a daemon)
   libyuv-dev libpng-dev libjpeg-dev # pictures for demo and camera tool
   libsystemd-dev                    # readiness notification
@@ -22,6 +24,7 @@ build_packages=(
 test_packages=(
   libgtest-dev libgmock-dev
   libzip-dev                        # .npz vectors
+  pocl-opencl-icd                   # an OpenCL device on the processor
   libonnx-testdata                  # tests: single-operator cases
   systemd                           # verifies the units
   python3                           # counts the test cases

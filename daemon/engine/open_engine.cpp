@@ -75,7 +75,9 @@ Result<Artifact> open_artifact(const DaemonConfig& config, ModelRole role,
                                const TrustPolicy& policy) {
   Requirements requirements;
   requirements.role = role;
-  requirements.device_class = DeviceClass::kCpu;
+  // Known before any device is opened: opencl means a GPU unless a software device was asked for.
+  const bool gpu = config.device.backend == "opencl" && !config.device.software;
+  requirements.device_class = gpu ? DeviceClass::kGpu : DeviceClass::kCpu;
   auto artifact = Artifact::open(config.artifact.path, policy, requirements);
   if (artifact.ok()) return artifact;
   Error error = std::move(artifact).error();
@@ -103,6 +105,14 @@ CaptureOptions capture_options(const DaemonConfig& config, uint32_t threads) {
   capture.threads = threads;
   capture.load_deadline = config.deadlines.load;
   return capture;
+}
+
+BackendOptions backend_options(const DaemonConfig& config, uint32_t threads) {
+  BackendOptions options;
+  options.threads = threads;
+  options.device = config.device.name;
+  options.software_device = config.device.software;
+  return options;
 }
 
 uint32_t fallback_threads(const DaemonConfig& config) {
@@ -168,9 +178,8 @@ Result<OpenedEngine> open_engine(const DaemonConfig& config, ModelRole role,
     if (spawner == nullptr) return Error(ErrorCode::kInternal, "no spawner for executors");
     MODELD_TRY(open_isolated(config, artifact, *spawner, opened));
   } else {
-    BackendOptions options;
-    options.threads = config.device.threads;
-    MODELD_ASSIGN(auto device, open_backend(config.device.backend, options));
+    MODELD_ASSIGN(auto device, open_backend(config.device.backend,
+                                            backend_options(config, config.device.threads)));
     opened.engine = std::make_unique<Engine>(artifact.model(), std::move(device),
                                              capture_options(config, config.device.threads));
   }
@@ -184,9 +193,9 @@ Result<supervise::ExecutorWork> open_executor_work(const DaemonConfig& config, M
   MODELD_ASSIGN(const TrustPolicy policy, trust_policy(config.artifact));
   MODELD_ASSIGN(const Artifact artifact, open_artifact(config, role, policy));
   const bool fallback = kind == supervise::ExecutorKind::kFallback;
-  BackendOptions options;
-  options.threads = fallback ? fallback_threads(config) : config.device.threads;
-  MODELD_ASSIGN(auto device, open_backend(fallback ? "cpu" : config.device.backend, options));
+  const uint32_t threads = fallback ? fallback_threads(config) : config.device.threads;
+  MODELD_ASSIGN(auto device, open_backend(fallback ? "cpu" : config.device.backend,
+                                          backend_options(config, threads)));
   return supervise::ExecutorWork{artifact.model(), std::move(device), to_hex(artifact.digest())};
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/opencl/opencl_device.h"
 #include "runtime/reference/reference_device.h"
 
 namespace modeld {
@@ -17,6 +18,12 @@ constexpr std::array kBackends = {
     Backend{"cpu",
             [](const BackendOptions& options) -> Result<std::unique_ptr<Device>> {
               return open_cpu_device(options);
+            }},
+    Backend{"opencl",
+            [](const BackendOptions& options) -> Result<std::unique_ptr<Device>> {
+              opencl::OpenOptions open;
+              open.wish = {options.device, options.software_device};
+              return opencl::open_device(open);
             }},
     Backend{"reference",
             [](const BackendOptions&) -> Result<std::unique_ptr<Device>> {

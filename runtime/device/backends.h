@@ -12,9 +12,14 @@ namespace modeld {
 
 struct BackendOptions {
   uint32_t threads = 0;  // host threads; 0: the backend's choice
+  // opencl: part of "platform: device name"; empty takes the best device there is.
+  std::string device;
+  // opencl: devices that compute on the host's processor (PoCL) are taken if there is nothing
+  // better. A daemon says false unless its configuration asks for one.
+  bool software_device = true;
 };
 
-// Names this build can open: "reference", "cpu".
+// Names this build can open: "reference", "cpu", "opencl".
 std::vector<std::string> backend_names();
 
 // kInvalidArgument with the list of names for an unknown one.

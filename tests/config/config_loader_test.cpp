@@ -78,6 +78,8 @@ allow_unsigned = true
 [device]
 backend = "reference"
 threads = 7
+name = "Mali-G78 r0p1"
+software = true
 isolation = "process"
 patience_ms = 20
 [fallback]
@@ -117,7 +119,7 @@ level = "debug"
   DaemonConfig want;
   want.kind = DaemonKind::kModeld;
   want.artifact = {"/a/b.model", "/a/keys", true};
-  want.device = {"reference", 7, Isolation::kProcess, 20 * kMillisecond};
+  want.device = {"reference", 7, "Mali-G78 r0p1", true, Isolation::kProcess, 20 * kMillisecond};
   want.fallback = {true, 2, 3};
   want.camera = {"other-1", "/x", FrameInput::kZeroCopy, FrameInput::kZeroCopy, FrameInput::kUpload,
                  3,         2};
@@ -183,8 +185,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "deadlines.inference_ms", "1 to 10000", "0"},
         Refusal{"BooleanAsString", "[artifact]\nallow_unsigned = \"no\"\n", "x.toml:2",
                 "artifact.allow_unsigned", "true or false", "\"no\""},
+        Refusal{"UnprintableText", "[device]\nname = \"a\\tb\"\n", "x.toml:2", "device.name",
+                "printable characters", "\"a\tb\""},
+        Refusal{"OpenClInside", "[device]\nbackend = \"opencl\"\n", "x.toml:2", "device.backend",
+                "isolation \"process\"", "\"opencl\" with \"inline\""},
         Refusal{"UnknownChoice", "[device]\nbackend = \"cuda\"\n", "x.toml:2", "device.backend",
-                "\"cpu\" or \"reference\"", "\"cuda\""},
+                "\"opencl\" or \"reference\"", "\"cuda\""},
         Refusal{"RelativePath", "[artifact]\npath = \"driving.model\"\n", "x.toml:2",
                 "artifact.path", "an absolute path", "\"driving.model\""},
         Refusal{"EmptyPath", "[artifact]\npath = \"\"\n", "x.toml:2", "artifact.path",

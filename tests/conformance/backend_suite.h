@@ -16,6 +16,9 @@ namespace modeld::test {
 struct BackendCase {
   std::string name;
   std::function<Result<std::unique_ptr<Device>>()> open;
+  // Heap allocations of this thread inside a driver so far, where the backend has one: they are the
+  // driver's affair, and what its own threads allocate is not looked at.
+  std::function<uint64_t()> driver_allocations;
 };
 
 // A fresh device per test.

@@ -2,6 +2,7 @@
 // the same bytes, with all inputs fed and with all but the first as constants.
 #include <cmath>
 #include <set>
+#include <stdexcept>
 
 #include "runtime/program/seeded_inputs.h"
 #include "runtime/reference/evaluate.h"
@@ -330,50 +331,78 @@ std::string difference(const TensorType& type, std::span<const std::byte> have,
   return "";
 }
 
-// A program of this op alone; input 0 is always fed, the others are fed or constants.
-ProgramBuilder program_of(const OpCase& one, const std::vector<HostTensor>& values,
-                          bool constants) {
-  ProgramBuilder builder;
-  std::vector<TensorId> ids;
-  for (size_t i = 0; i < values.size(); ++i) {
-    ids.push_back(constants && i > 0 ? builder.constant(values[i])
-                                     : builder.input("in" + std::to_string(i), values[i].type));
+// One case with its values and the reference's answer.
+struct Prepared {
+  OpCase one;
+  std::vector<HostTensor> values;
+  std::vector<HostTensor> want;
+};
+
+Prepared prepare(const OpCase& one, uint64_t seed) {
+  Prepared prepared{one, {}, {}};
+  for (const TensorType& type : one.inputs) {
+    prepared.values.push_back(
+        random_tensor(type, one.positive, seed, static_cast<uint32_t>(prepared.values.size())));
   }
-  const auto outputs = builder.ops(one.kind, ids, one.attributes);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    builder.output(outputs[i], "out" + std::to_string(i));
+  std::vector<const HostTensor*> pointers;
+  for (const HostTensor& value : prepared.values) pointers.push_back(&value);
+  Op op;
+  op.kind = one.kind;
+  for (const auto& [name, value] : one.attributes) op.attributes.set(name, value);
+  auto want = evaluate(op, pointers);
+  if (!want.ok()) throw std::runtime_error(name_of(one) + ": " + to_string(want.error()));
+  prepared.want = std::move(want).value();
+  return prepared;
+}
+
+std::string slot_name(const char* what, size_t position, size_t index) {
+  return "case" + std::to_string(position) + what + std::to_string(index);
+}
+
+// These ops side by side, each alone; input 0 of each is always fed, the others are fed or
+// constants. One program for many: a device may take long to prepare each.
+ProgramBuilder program_of(std::span<const Prepared> cases, bool constants) {
+  ProgramBuilder builder;
+  for (size_t c = 0; c < cases.size(); ++c) {
+    std::vector<TensorId> ids;
+    for (size_t i = 0; i < cases[c].values.size(); ++i) {
+      const HostTensor& value = cases[c].values[i];
+      ids.push_back(constants && i > 0 ? builder.constant(value)
+                                       : builder.input(slot_name("in", c, i), value.type));
+    }
+    const auto outputs = builder.ops(cases[c].one.kind, ids, cases[c].one.attributes);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      builder.output(outputs[i], slot_name("out", c, i));
+    }
   }
   return builder;
 }
 
 TEST_P(Conformance, EveryOpAgreesWithTheReference) {
-  uint64_t seed = 1000;
-  for (const OpCase& one : all_cases().all()) {
-    SCOPED_TRACE(name_of(one));
-    std::vector<HostTensor> values;
-    for (const TensorType& type : one.inputs) {
-      values.push_back(
-          random_tensor(type, one.positive, seed, static_cast<uint32_t>(values.size())));
+  constexpr size_t kAtOnce = 50;
+  const std::vector<OpCase>& all = all_cases().all();
+  for (size_t first = 0; first < all.size(); first += kAtOnce) {
+    std::vector<Prepared> cases;
+    for (size_t i = first; i < std::min(first + kAtOnce, all.size()); ++i) {
+      cases.push_back(prepare(all[i], 1000 + i));
     }
-    ++seed;
-    std::vector<const HostTensor*> pointers;
-    for (const HostTensor& value : values) pointers.push_back(&value);
-    Op op;
-    op.kind = one.kind;
-    for (const auto& [name, value] : one.attributes) op.attributes.set(name, value);
-    const auto want = evaluate(op, pointers);
-    ASSERT_TRUE(want.ok()) << to_string(want.error());
     for (const bool constants : {false, true}) {
-      const auto capture = record(program_of(one, values, constants));
-      for (size_t i = 0; i < capture->inputs().size(); ++i) {
-        stage(*capture, "in" + std::to_string(i), values[i].bytes);
+      const auto capture = record(program_of(cases, constants));
+      for (size_t c = 0; c < cases.size(); ++c) {
+        for (size_t i = 0; i < cases[c].values.size(); ++i) {
+          if (constants && i > 0) continue;
+          stage(*capture, slot_name("in", c, i), cases[c].values[i].bytes);
+        }
       }
       run(*capture);
-      ASSERT_EQ(capture->outputs().size(), want->size());
-      for (size_t i = 0; i < want->size(); ++i) {
-        const HostTensor& expected = (*want)[i];
-        EXPECT_EQ(difference(expected.type, capture->output(i), expected.bytes), "")
-            << "output " << i << (constants ? ", constants" : ", all fed");
+      for (size_t c = 0; c < cases.size(); ++c) {
+        SCOPED_TRACE(name_of(cases[c].one));
+        for (size_t i = 0; i < cases[c].want.size(); ++i) {
+          const HostTensor& expected = cases[c].want[i];
+          const size_t slot = slot_named(capture->outputs(), slot_name("out", c, i));
+          EXPECT_EQ(difference(expected.type, capture->output(slot), expected.bytes), "")
+              << "output " << i << (constants ? ", constants" : ", all fed");
+        }
       }
     }
   }

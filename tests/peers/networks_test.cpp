@@ -39,7 +39,7 @@ TEST_P(RealNetwork, AnswersAsOnnxRuntimeDoes) {
   const std::vector<NamedArrays> steps{seeded_arrays(graph_inputs(path), kSeed)};
   const auto expected = OrtPeer::instance().run(path, steps).outputs;
   const Model model = compiled(path);
-  for (const char* backend : {"reference", "cpu"}) {
+  for (const char* backend : {"reference", "cpu", "opencl"}) {
     const auto found = run_on(backend, model, steps);
     ASSERT_EQ(found[0].size(), expected[0].size());
     for (const auto& [name, array] : expected[0]) {
@@ -105,7 +105,7 @@ void expect_sample_agrees(samples::SampleKind kind, std::span<const samples::Hea
   }
   const auto expected = OrtPeer::instance().run(path, steps).outputs;
   const Model model = compiled(path);
-  for (const char* backend : {"reference", "cpu"}) {
+  for (const char* backend : {"reference", "cpu", "opencl"}) {
     const auto found = run_on(backend, model, steps);
     for (size_t frame = 0; frame < frames; ++frame) {
       expect_slices_agree(

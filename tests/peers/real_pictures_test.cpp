@@ -74,7 +74,7 @@ TEST_P(FaceNetwork, SeesFacesAndOnlyFaces) {
   const auto& ort = OrtPeer::instance();
   const auto expected =
       ort.missing().empty() ? ort.run(path, steps).outputs : std::vector<NamedArrays>();
-  for (const char* backend : {"reference", "cpu"}) {
+  for (const char* backend : {"reference", "cpu", "opencl"}) {
     const auto found = run_on(backend, model, steps);
     for (size_t i = 0; i < seen.size(); ++i) {
       const auto values = numbers(found[i].at("outputs"));
@@ -131,7 +131,7 @@ TEST(TwinLiteNet, MarksTheRoadDrivable) {
   const Model model = compiled(path);
   // The first output of the file is the drivable area.
   const std::string area = model.contract.outputs.at(0).name;
-  for (const char* backend : {"reference", "cpu"}) {
+  for (const char* backend : {"reference", "cpu", "opencl"}) {
     const auto found = run_on(backend, model, steps);
     const double share = second_class_share(numbers(found[0].at(area)));
     EXPECT_GE(share, 0.17) << backend;

@@ -10,5 +10,7 @@ bool counts_allocations();
 
 // malloc, calloc, realloc and aligned_alloc calls so far, of all threads.
 uint64_t allocation_count();
+// Those of the calling thread alone.
+uint64_t thread_allocation_count();
 
 }  // namespace modeld::test

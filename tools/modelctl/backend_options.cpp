@@ -15,7 +15,9 @@ void add_backend_options(Subcommand& command, BackendChoice& choice) {
 }
 
 Result<std::unique_ptr<Device>> open_device(const BackendChoice& choice) {
-  return open_backend(choice.name, {.threads = choice.threads});
+  BackendOptions options;
+  options.threads = choice.threads;
+  return open_backend(choice.name, options);
 }
 
 }  // namespace modeld::modelctl

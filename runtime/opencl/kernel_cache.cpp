@@ -1,0 +1,89 @@
+#include "runtime/opencl/kernel_cache.h"
+
+#include <array>
+#include <cstdio>
+#include <set>
+
+#include "runtime/opencl/prelude.h"
+
+namespace modeld::opencl {
+namespace {
+
+// FNV-1a, twice with different starts: names need not resist an attacker, only not collide.
+uint64_t hash(std::string_view text, uint64_t state) {
+  for (const char c : text) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return state;
+}
+
+std::string build_log(const Session& session, cl_program program) {
+  size_t size = 0;
+  const ClCalls& calls = session.calls();
+  const cl_device_id device = session.info().device;
+  constexpr size_t kMost = 1 << 20;
+  if (calls.GetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) !=
+          CL_SUCCESS ||
+      size == 0 || size > kMost) {
+    return "no log";
+  }
+  std::string log(size, '\0');
+  if (calls.GetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) !=
+      CL_SUCCESS) {
+    return "no log";
+  }
+  constexpr size_t kShown = 2000;
+  return log.substr(0, std::min(log.find('\0'), kShown));
+}
+
+}  // namespace
+
+KernelSource::KernelSource(std::string with_token) : text(std::move(with_token)) {
+  std::array<char, 40> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "k%016llx%016llx",
+                static_cast<unsigned long long>(hash(text, 0xcbf29ce484222325u)),
+                static_cast<unsigned long long>(hash(text, 0x9e3779b97f4a7c15u)));
+  name = buffer.data();
+  const size_t at = text.find("KERNEL");
+  text.replace(at, 6, name);
+}
+
+Status KernelCache::build(std::span<const KernelSource* const> sources) {
+  std::string text;
+  std::set<std::string> fresh;
+  for (const KernelSource* source : sources) {
+    if (by_name_.contains(source->name) || !fresh.insert(source->name).second) continue;
+    text += source->text;
+  }
+  if (fresh.empty()) return {};
+  text = prelude(session_->traits()) + text;
+  const ClCalls& calls = session_->calls();
+  const char* start = text.c_str();
+  const size_t length = text.size();
+  cl_int code = CL_SUCCESS;
+  ClProgramHandle program(
+      calls.CreateProgramWithSource(session_->context(), 1, &start, &length, &code),
+      calls.ReleaseProgram);
+  MODELD_TRY(cl_status("clCreateProgramWithSource", code));
+  const std::string options = build_options(session_->traits());
+  code = calls.BuildProgram(program.get(), 1, &session_->info().device, options.c_str(), nullptr,
+                            nullptr);
+  if (code != CL_SUCCESS) {
+    Error error = cl_error("clBuildProgram", code);
+    error.message += ": " + build_log(*session_, program.get());
+    return error;
+  }
+  programs_.push_back(std::move(program));
+  for (const std::string& name : fresh) by_name_[name] = programs_.size() - 1;
+  return {};
+}
+
+Result<ClKernelHandle> KernelCache::create(const KernelSource& source) {
+  const auto found = by_name_.find(source.name);
+  if (found == by_name_.end()) return Error(ErrorCode::kInternal, "kernel was not built");
+  cl_int code = CL_SUCCESS;
+  cl_kernel kernel =
+      session_->calls().CreateKernel(programs_[found->second].get(), source.name.c_str(), &code);
+  MODELD_TRY(cl_status("clCreateKernel", code));
+  return ClKernelHandle(kernel, session_->calls().ReleaseKernel);
+}
+
+}  // namespace modeld::opencl

@@ -1,0 +1,38 @@
+// Kernels of a device, built from source at most once.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/opencl/session.h"
+
+namespace modeld::opencl {
+
+// Source of one kernel: everything from "__kernel void " on, with the token KERNEL for its name.
+// Kernels of equal text are one kernel.
+struct KernelSource {
+  std::string name;  // made from the text
+  std::string text;
+
+  explicit KernelSource(std::string with_token);
+};
+
+// Not thread-safe.
+class KernelCache {
+ public:
+  explicit KernelCache(SessionPointer session) : session_(std::move(session)) {}
+
+  // Builds what is not there yet, as one program. kDevice with the compiler's log.
+  Status build(std::span<const KernelSource* const> sources);
+  // A kernel object of its own (arguments are part of it). Its source must have been built.
+  Result<ClKernelHandle> create(const KernelSource& source);
+
+ private:
+  SessionPointer session_;
+  std::vector<ClProgramHandle> programs_;
+  std::map<std::string, size_t> by_name_;
+};
+
+}  // namespace modeld::opencl
