@@ -12,6 +12,7 @@
 #include "daemon/health/health_state.h"
 #include "daemon/health/readiness.h"
 #include "daemon/health/sandbox_facts.h"
+#include "daemon/health/sensor_reader.h"
 #include "ipc/frames/frame_source.h"
 #include "runtime/base/clock.h"
 
@@ -55,6 +56,12 @@ struct InputFacts {
 };
 
 // One camera stream; `state` outlives the publisher's use of it.
+struct SensorFacts {
+  std::string name;
+  std::string unit;
+  SensorReading reading;
+};
+
 struct StreamFacts {
   std::string name;
   const ipc::StreamState* state = nullptr;
@@ -97,6 +104,7 @@ struct DaemonHealth {
   std::string pixel_path_text;
   std::vector<InputFacts> inputs;
   std::vector<StreamFacts> streams;
+  std::vector<SensorFacts> sensors;
 
   // A frame's end, counted everywhere it belongs.
   void answered(const FrameTimes& times, InvalidReason reason, Nanoseconds now,

@@ -147,6 +147,15 @@ void fill_sources(wire::Health::Builder message, const DaemonHealth& health) {
     inputs[i].setRateHz(static_cast<float>(facts.rate_hz));
     inputs[i].setRejected(facts.rejected);
   }
+  auto sensors = message.initSensors(static_cast<uint32_t>(health.sensors.size()));
+  for (uint32_t i = 0; i < sensors.size(); ++i) {
+    const SensorFacts& facts = health.sensors[i];
+    sensors[i].setName(facts.name);
+    sensors[i].setUnit(facts.unit);
+    sensors[i].setValue(static_cast<float>(facts.reading.value));
+    sensors[i].setKnown(facts.reading.known);
+    sensors[i].setStale(facts.reading.stale);
+  }
   auto streams = message.initStreams(static_cast<uint32_t>(health.streams.size()));
   for (uint32_t i = 0; i < streams.size(); ++i) {
     const StreamFacts& facts = health.streams[i];

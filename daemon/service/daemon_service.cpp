@@ -177,6 +177,24 @@ Status DaemonService::seal_sandbox() {
   return sealed;
 }
 
+void DaemonService::start_sensors() {
+  auto reader = SensorReader::start(environment_.clock, find_sensors("/sys"));
+  if (!reader.ok()) {
+    spdlog::warn("no sensors: {}", to_string(reader.error()));
+    return;
+  }
+  sensors_ = std::move(reader).value();
+  for (size_t i = 0; i < sensors_->size(); ++i) {
+    health_.sensors.push_back({sensors_->source(i).name, sensors_->source(i).unit, {}});
+  }
+}
+
+void DaemonService::refresh_sensors() {
+  for (size_t i = 0; i < health_.sensors.size(); ++i) {
+    health_.sensors[i].reading = sensors_->reading(i);
+  }
+}
+
 // In good health otherwise: a device that comes late is no fault yet.
 Status DaemonService::wait_for_device(const Error& why, Nanoseconds pause) {
   spdlog::warn("{}: trying again", to_string(why));
@@ -239,6 +257,7 @@ Status DaemonService::answer_frames(FrameLoop& loop) {
     if (flight_writer_) flight_writer_->offer(health_.flight);
     if (publisher_->due(health_)) {
       loop.refresh_health();
+      refresh_sensors();
       publish_health();
     }
     if (!went.ok()) return went;
@@ -259,6 +278,7 @@ Status DaemonService::serve() {
   MODELD_TRY(seal_sandbox());
   if (environment_.stop_requested()) return Error(ErrorCode::kInterrupted, "asked to stop");
   start_flight_writer();
+  start_sensors();
   ask_for_real_time(config_.scheduling.realtime_priority);
   notifier_.ready();
   MODELD_ASSIGN(loop_, make_loop());

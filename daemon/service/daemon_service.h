@@ -13,6 +13,7 @@
 #include "daemon/health/daemon_health.h"
 #include "daemon/health/flight_writer.h"
 #include "daemon/health/health_publisher.h"
+#include "daemon/health/sensor_reader.h"
 #include "daemon/privileges/sandbox.h"
 #include "daemon/service/service_notifier.h"
 #include "daemon/supervise/spawner.h"
@@ -80,6 +81,8 @@ class DaemonService {
   void publish_health();
   void note_state();
   void start_flight_writer();
+  void start_sensors();
+  void refresh_sensors();
   void end_with(const Error& error);
 
   const DaemonConfig config_;
@@ -95,6 +98,7 @@ class DaemonService {
   // Health points at the loop's streams and topics, so the loop stays until the last health message
   // is out; it uses the transport and the engine, so it goes before them.
   std::unique_ptr<FrameLoop> loop_;
+  std::unique_ptr<SensorReader> sensors_;        // nothing where there is no thread for it
   std::unique_ptr<FlightWriter> flight_writer_;  // nothing without a folder to write to
   uint64_t noted_changes_ = 0;
 };

@@ -113,17 +113,17 @@ BlockLayout BlockLayout::plan(std::span<const uint64_t> inputs, std::span<const 
                               std::span<const uint64_t> states) {
   BlockLayout layout;
   layout.bytes = kPage;  // the header's
-  const auto place = [&](std::vector<Range>& into, uint64_t bytes, uint64_t alignment) {
+  const auto place = [&](std::vector<Range>& into, uint64_t length, uint64_t alignment) {
     layout.bytes = align_up(layout.bytes, alignment);
-    into.push_back({layout.bytes, bytes});
-    layout.bytes += bytes;
+    into.push_back({layout.bytes, length});
+    layout.bytes += length;
   };
-  for (const uint64_t bytes : inputs) place(layout.inputs, bytes, kPage);
+  for (const uint64_t length : inputs) place(layout.inputs, length, kPage);
   for (auto& set : layout.outputs) {
-    for (const uint64_t bytes : outputs) place(set, bytes, kLine);
+    for (const uint64_t length : outputs) place(set, length, kLine);
   }
   for (auto& set : layout.states) {
-    for (const uint64_t bytes : states) place(set, bytes, kLine);
+    for (const uint64_t length : states) place(set, length, kLine);
   }
   layout.bytes = align_up(layout.bytes, kPage);
   return layout;

@@ -38,6 +38,7 @@ struct Health {
   streams @24 :List(Stream);
   executorRestarts @25 :UInt32;
 
+  sensors @27 :List(Sensor);      # temperatures and clocks of the machine, read beside the frames
   sandbox @26 :Sandbox;
 
   enum State {
@@ -133,6 +134,14 @@ struct Health {
     warm @1;      # ready, not in use
     cold @2;      # configured, not ready
     active @3;    # answering instead of the primary
+  }
+
+  struct Sensor {
+    name @0 :Text;
+    unit @1 :Text;
+    value @2 :Float32;
+    known @3 :Bool;               # it was read at least once
+    stale @4 :Bool;               # not within the last three seconds
   }
 
   struct Frames {

@@ -40,6 +40,21 @@ class HealthPublisherTest : public testing::Test {
   std::unique_ptr<ipc::Subscriber> subscriber_;
 };
 
+TEST_F(HealthPublisherTest, SensorsSayWhetherTheyAreStale) {
+  health_.sensors = {{"thermal cpu", "C", {48.5, true, true}}, {"devfreq gpu", "MHz", {}}};
+  ASSERT_TRUE(publisher_.publish(health_).ok());
+  EXPECT_EQ(hear([](wire::Health::Reader message) {
+              const auto sensors = message.getSensors();
+              ASSERT_EQ(sensors.size(), 2u);
+              EXPECT_EQ(std::string(sensors[0].getName().cStr()), "thermal cpu");
+              EXPECT_FLOAT_EQ(sensors[0].getValue(), 48.5f);
+              EXPECT_TRUE(sensors[0].getKnown());
+              EXPECT_TRUE(sensors[0].getStale());
+              EXPECT_FALSE(sensors[1].getKnown());
+            }),
+            1u);
+}
+
 TEST_F(HealthPublisherTest, TwiceASecondAndOnEveryChange) {
   for (int i = 0; i < 100; ++i) {  // 10 s in steps of 100 ms
     ASSERT_TRUE(publisher_.publish_if_due(health_).ok());

@@ -152,7 +152,7 @@ TEST_F(DaemonProcess, MissingArtifactIsTwo) {
   EXPECT_EQ(exit_code_of(child), kExitUsage) << log_text();
 }
 
-TEST_F(DaemonProcess, ArtifactOfTheOtherRoleIsThree) {
+TEST_F(DaemonProcess, FieldFault23ArtifactOfTheOtherRoleIsThree) {
   auto child = start(DMONITORINGMODELD_PROGRAM, config(models_->driving, false, models_->trust));
   EXPECT_EQ(exit_code_of(child), kExitRefused) << log_text();
   EXPECT_NE(log_text().find("monitoring"), std::string::npos) << log_text();

@@ -49,7 +49,7 @@ TEST_F(OutputValidatorTest, GoodOutputsAreValid) {
   EXPECT_TRUE(check().valid());
 }
 
-TEST_F(OutputValidatorTest, NamesTheElementThatIsNotFinite) {
+TEST_F(OutputValidatorTest, FieldFault26NamesTheElementThatIsNotFinite) {
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
         -std::numeric_limits<float>::infinity()}) {
