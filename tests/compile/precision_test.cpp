@@ -146,6 +146,21 @@ TEST(Precision, AnErrorAboveTheBoundIsRefusedBySlice) {
   }
 }
 
+// (x + 1) - x is one and some rounding, which a device may do elsewhere; x is not.
+TEST(Precision, WhatOnlyRoundingMovesDoesNotVary) {
+  OnnxBuilder builder = graph({2, 8});
+  builder.output("z").floats("one", {}, {1});
+  builder.node("Add", {"x", "one"}, {"s"});
+  builder.node("Sub", {"s", "x"}, {"y"});
+  builder.node("Neg", {"x"}, {"z"});
+  for (const Precision precision : {Precision::kFloat16, Precision::kBFloat16}) {
+    const auto model = compiled(builder, precision);
+    ASSERT_TRUE(model.ok()) << to_string(model.error());
+    EXPECT_FALSE(model->model.contract.outputs[0].slices[0].varies);
+    EXPECT_TRUE(model->model.contract.outputs[1].slices[0].varies);
+  }
+}
+
 // Field fault 26. The mean of noise times 500 is 63750, of a white frame 127500.
 TEST(FieldFault26, OverflowOfHalvesOnAWhiteFrameIsNamed) {
   OnnxBuilder builder(18);

@@ -6,6 +6,7 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/backends.h"
+#include "runtime/selftest/self_test.h"
 #include "tests/differential/closeness.h"
 #include "tests/differential/onnx_of_program.h"
 #include "tests/support/must.h"
@@ -132,6 +133,26 @@ std::string lowering_of(const FuzzCase& made) {
     text += "  " + step.op + ": " + step.implementation + "\n";
   }
   return text;
+}
+
+std::string check_self_test(const FuzzCase& made, Precision precision,
+                            const std::filesystem::path& file, bool& refused) {
+  refused = false;
+  const auto onnx = onnx_of_program(made.program);
+  if (!onnx) return "";
+  onnx->save(file);
+  compile::CompileOptions options;
+  options.precision = precision;
+  const auto compiled = compile::compile_onnx(file, options);
+  if (!compiled.ok()) {
+    refused = compiled.error().code == ErrorCode::kRefused;
+    return refused ? "" : to_string(compiled.error());
+  }
+  const auto device = must(open_backend("cpu"));
+  SelfTestOptions test;
+  test.repeats = 2;
+  const SelfTestReport report = must(run_self_test(*device, compiled->model, test));
+  return report.passed ? "" : describe_failure(report);
 }
 
 }  // namespace modeld::test

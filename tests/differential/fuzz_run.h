@@ -39,4 +39,9 @@ std::string compare_op_by_op(const FuzzCase& made, const std::filesystem::path& 
 // What the cpu backend runs for the case's ops.
 std::string lowering_of(const FuzzCase& made);
 
+// Empty, or what is wrong with the case compiled at `precision`, with reference vectors, and put to
+// its self-test on cpu. `refused`: the compiler found that the precision costs too much.
+std::string check_self_test(const FuzzCase& made, Precision precision,
+                            const std::filesystem::path& file, bool& refused);
+
 }  // namespace modeld::test

@@ -1,6 +1,7 @@
 // Random cases, and those of earlier runs that found something.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 
@@ -173,6 +174,34 @@ TEST(Differential, ACaseIdIsTheSameCase) {
   for (const char* text : {"Conv", "Conv/0x", "Nothing/0x1", "graph/12", "graph/0x1g"}) {
     EXPECT_FALSE(parse_case_id(text)) << text;
   }
+}
+
+// Tolerances are measured on the reference alone: the backend must keep them for any graph.
+TEST(Differential, RandomGraphsPassTheirSelfTestAtEveryPrecision) {
+  const FuzzOptions& options = fuzz_options();
+  const TempDir folder;
+  const uint64_t count = std::min<uint64_t>(options.count / 5, 2000);
+  size_t refusals = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    const CaseId id{std::nullopt, case_of_run(options.seed + 1, i).seed};
+    const FuzzCase made = make_case(id);
+    constexpr Precision kPolicies[] = {Precision::kFloat32, Precision::kFloat16,
+                                       Precision::kBFloat16};
+    const Precision precision = kPolicies[i % 3];
+    bool refused = false;
+    try {
+      const std::string off = check_self_test(made, precision, folder / "m.onnx", refused);
+      if (!off.empty()) {
+        ADD_FAILURE() << report_of(made, std::string(to_string(precision)) + ": " + off);
+      }
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << report_of(made, error.what());
+    }
+    if (refused) ++refusals;
+    EXPECT_FALSE(refused && precision == Precision::kFloat32) << to_string(id);
+  }
+  std::cout << count << " graphs, " << refusals << " refused at half precision\n";
+  EXPECT_LE(refusals * 5, count * 2) << "hardly a policy left to test";
 }
 
 TEST(Differential, RandomCasesAgree) {

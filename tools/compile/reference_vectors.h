@@ -13,7 +13,7 @@ namespace modeld::compile {
 struct SliceError {
   std::string output;
   std::string slice;
-  double error = 0;      // largest difference of an element, first reference vector
+  double error = 0;      // largest difference of an element under any seed
   double bound = 0;      // what the precision policy may cost: u * max(1, m), m the largest
                          // magnitude the reference saw in the slice
   double tolerance = 0;  // stored in the contract
@@ -27,8 +27,8 @@ struct ExactProgram {
 
 // Fills `model.contract.references` (two seeds; one step without states, else three) and, per
 // output slice,
-//   varies: more than one value inside the slice under both seeds (slices of one element are
-//     exempt), and different values between the seeds;
+//   varies: values more than four errors apart inside the slice under both seeds (slices of one
+//     element are exempt), and as far apart between the seeds;
 //   tolerances, per device class of the contract: relative 0, absolute eight times the error, but
 //   at
 //     least half of the bound and at most the bound. u is 1e-4, or 1e-2 where the program
