@@ -182,6 +182,8 @@ Proposal propose_resize(Random& random, OpKind) {
     if (random.chance(0.3)) proposal.attributes["exclude_outside"] = int64_t{1};
   }
   const DType dtype = random.chance(0.9) ? random_float(random) : random_dtype(random);
+  // How a number between two integers becomes one is not said.
+  if (!is_float(dtype) && mode != "nearest") proposal.portable = false;
   proposal.inputs.push_back(Operand{{dtype, shape}});
   return proposal;
 }
