@@ -19,8 +19,9 @@ constexpr std::array<std::string_view, 3> kBackends = {"cpu", "opencl", "referen
 constexpr size_t kMaxDeviceName = 128;
 constexpr std::array<std::string_view, 2> kIsolations = {"inline", "process"};
 constexpr std::array<std::string_view, 2> kFrameInputs = {"upload", "zerocopy"};
-constexpr std::array<std::string_view, 2> kTransports = {"zmq-ipc", "zmq-tcp"};
+constexpr std::array<std::string_view, 3> kTransports = {"zmq-ipc", "zmq-tcp", "msgq"};
 constexpr std::array<std::string_view, 2> kTopicNames = {"new", "old"};
+constexpr std::array<std::string_view, 2> kStaleInputs = {"invalid", "report"};
 constexpr std::array<std::string_view, 3> kSandboxModes = {"enforce", "best-effort", "off"};
 constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info",
                                                         "warn",  "error", "off"};
@@ -112,6 +113,7 @@ void read_all(TomlReader& reader, DaemonConfig& config) {
   if (config.kind == DaemonKind::kModeld) {
     reader.section("inputs");
     reader.path("params_dir", config.inputs.params_dir, kMaxPath);
+    read_enum(reader, "stale", config.inputs.stale, kStaleInputs);
   }
   read_deadlines(reader, config.deadlines);
   reader.section("health");

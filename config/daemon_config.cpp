@@ -15,7 +15,15 @@ std::string_view to_string(FrameInput input) {
 }
 
 std::string_view to_string(TransportKind kind) {
-  return kind == TransportKind::kZmqIpc ? "zmq-ipc" : "zmq-tcp";
+  switch (kind) {
+    case TransportKind::kZmqIpc:
+      return "zmq-ipc";
+    case TransportKind::kZmqTcp:
+      return "zmq-tcp";
+    case TransportKind::kMsgq:
+      return "msgq";
+  }
+  return "";
 }
 
 std::string_view to_string(TopicNames names) {

@@ -18,16 +18,18 @@ std::string_view to_string(DaemonKind kind);  // "modeld", "dmonitoringmodeld"
 enum class Isolation : uint8_t { kInline, kProcess };
 // How the pixels of a camera reach the device.
 enum class FrameInput : uint8_t { kUpload, kZeroCopy };
-enum class TransportKind : uint8_t { kZmqIpc, kZmqTcp };
+enum class TransportKind : uint8_t { kZmqIpc, kZmqTcp, kMsgq };
 // Which generation of topic names is published to and subscribed from.
 enum class TopicNames : uint8_t { kNew, kOld };
+// What becomes of a frame while a topic that was heard before is silent.
+enum class StaleInputs : uint8_t { kInvalid, kReport };
 // What happens where the process cannot confine itself: it ends, it goes on and health says so, or
 // it never tries.
 enum class SandboxMode : uint8_t { kEnforce, kBestEffort, kOff };
 
 std::string_view to_string(Isolation isolation);  // "inline", "process"
 std::string_view to_string(FrameInput input);     // "upload", "zerocopy"
-std::string_view to_string(TransportKind kind);   // "zmq-ipc", "zmq-tcp"
+std::string_view to_string(TransportKind kind);   // "zmq-ipc", "zmq-tcp", "msgq"
 std::string_view to_string(TopicNames names);     // "new", "old"
 std::string_view to_string(SandboxMode mode);     // "enforce", "best-effort", "off"
 
@@ -86,6 +88,7 @@ struct StateSettings {
 
 struct InputSettings {
   std::filesystem::path params_dir = "/data/params/d";  // modeld only
+  StaleInputs stale = StaleInputs::kInvalid;            // modeld only
   bool operator==(const InputSettings&) const = default;
 };
 

@@ -15,6 +15,7 @@
 #include "daemon/privileges/sandbox.h"
 #include "daemon/service/scheduling.h"
 #include "daemon/service/stop_signal.h"
+#include "daemon/service/topic_rings.h"
 #include "daemon/supervise/executor.h"
 #include "ipc/frames/vision_protocol.h"
 #include "runtime/artifact/contract.h"
@@ -140,7 +141,8 @@ Result<std::unique_ptr<Sandbox>> confine(const DaemonConfig& config) {
   const std::filesystem::path topics = by_socket ? topic_dir(config) : std::filesystem::path();
   // Made now: afterwards its parent is out of reach. What is wrong with it the transport will say.
   if (by_socket) static_cast<void>(mkdir(topics.c_str(), 0755));
-  return Sandbox::enter(config, file_rules(config, topics));
+  MODELD_ASSIGN(const auto rings, make_topic_rings(config, ipc::openpilot_prefix()));
+  return Sandbox::enter(config, file_rules(config, topics, rings));
 }
 
 int run(int argc, char** argv, DaemonKind kind, const MakeService& make) {

@@ -8,6 +8,7 @@
 #include "daemon/engine/open_engine.h"
 #include "daemon/service/device_retry.h"
 #include "daemon/service/scheduling.h"
+#include "ipc/transport/open_transport.h"
 #include "ipc/transport/zmq_transport.h"
 
 namespace modeld {
@@ -51,6 +52,18 @@ HealthReason reason_of(const Error& error) {
 
 Nanoseconds warm_period(const DaemonConfig& config) {
   return static_cast<Nanoseconds>(kSecond / config.fallback.warm_hz);
+}
+
+ipc::TransportKind transport_kind(TransportKind configured) {
+  switch (configured) {
+    case TransportKind::kZmqTcp:
+      return ipc::TransportKind::kZmqTcp;
+    case TransportKind::kMsgq:
+      return ipc::TransportKind::kMsgq;
+    case TransportKind::kZmqIpc:
+      break;
+  }
+  return ipc::TransportKind::kZmqIpc;
 }
 
 }  // namespace
@@ -107,12 +120,9 @@ void DaemonService::note_state() {
 }
 
 Status DaemonService::open_transport() {
-  ipc::ZmqOptions options;
-  options.kind = config_.transport.kind == TransportKind::kZmqIpc ? ipc::ZmqOptions::Kind::kIpc
-                                                                  : ipc::ZmqOptions::Kind::kTcp;
-  options.ipc_dir = topic_dir(config_);
-  options.role = ipc_role_;
-  MODELD_ASSIGN(transport_, ipc::ZmqTransport::create(environment_.clock, std::move(options)));
+  const ipc::TransportOptions options{transport_kind(config_.transport.kind), topic_dir(config_),
+                                      environment_.socket_prefix, ipc_role_};
+  MODELD_ASSIGN(transport_, ipc::open_transport(environment_.clock, options));
   MODELD_ASSIGN(auto topic, transport_->publisher(health_topic_));
   publisher_ = std::make_unique<HealthPublisher>(std::move(topic), environment_.clock,
                                                  config_.health.rate_hz);

@@ -91,14 +91,17 @@ Status check_record(const BufferRecord& record, size_t position, uint32_t type,
   return {};
 }
 
-bool is_path_name(std::string_view name) {
-  return !name.empty() && std::ranges::all_of(name, [](char c) {
+}  // namespace
+
+Status check_path_name(std::string_view name) {
+  const bool fits = !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.' || c == '-';
   });
+  if (fits) return {};
+  return Error(ErrorCode::kInvalidArgument, "server name or prefix that cannot be part of a path")
+      .expecting("letters, digits, _ . -", std::string(name.substr(0, kMaxSocketPath)));
 }
-
-}  // namespace
 
 Result<std::vector<BufferRecord>> decode_records(std::span<const std::byte> bytes, size_t num_fds,
                                                  uint32_t type) {
@@ -160,11 +163,8 @@ std::array<std::byte, kNotificationBytes> encode_notification(const Notification
 
 Result<std::filesystem::path> vision_socket_path(const std::filesystem::path& dir,
                                                  std::string_view prefix, std::string_view server) {
-  if (!is_path_name(server) || (!prefix.empty() && !is_path_name(prefix))) {
-    return Error(ErrorCode::kInvalidArgument, "server name or prefix that cannot be part of a path")
-        .expecting("letters, digits, _ . -", std::string(prefix.substr(0, kMaxSocketPath)) + " " +
-                                                 std::string(server.substr(0, kMaxSocketPath)));
-  }
+  MODELD_TRY(check_path_name(server));
+  if (!prefix.empty()) MODELD_TRY(check_path_name(prefix));
   std::string name(prefix);
   if (!name.empty()) name += '_';
   name += "visionipc_";

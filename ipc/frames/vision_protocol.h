@@ -73,6 +73,9 @@ constexpr size_t kOldNotificationBytes = 40;  // before 2023-07, without `valid`
 std::optional<Notification> decode_notification(std::span<const std::byte> packet);
 std::array<std::byte, kNotificationBytes> encode_notification(const Notification& notification);
 
+// kInvalidArgument for a name that cannot be part of a path: not made of [A-Za-z0-9_.-], or empty.
+Status check_path_name(std::string_view name);
+
 // The path rule: `<dir>/[<prefix>_]visionipc_<server>`. `prefix` is what the environment variable
 // OPENPILOT_PREFIX holds, empty for none. Names that are not made of [A-Za-z0-9_.-] or that make
 // the path too long are refused.

@@ -156,16 +156,22 @@ uint16_t topic_port(std::string_view topic) {
   return static_cast<uint16_t>(kFirstPort + topic_hash(topic) % (kLastPort - kFirstPort));
 }
 
-bool may_publish(Role role, std::string_view topic) {
+std::span<const std::string_view> published_topics(Role role) {
   switch (role) {
     case Role::kModeld:
-      return std::ranges::find(kModeldTopics, topic) != kModeldTopics.end();
+      return kModeldTopics;
     case Role::kDmonitoringmodeld:
-      return std::ranges::find(kDmonitoringmodeldTopics, topic) != kDmonitoringmodeldTopics.end();
+      return kDmonitoringmodeldTopics;
     case Role::kDesk:
-      return topic != "sendcan";
+      break;
   }
-  return false;
+  return {};
+}
+
+bool may_publish(Role role, std::string_view topic) {
+  if (role == Role::kDesk) return topic != "sendcan";
+  const auto own = published_topics(role);
+  return std::ranges::find(own, topic) != own.end();
 }
 
 Status check_publish(Role role, std::string_view topic) {

@@ -49,6 +49,9 @@ enum class Role : uint8_t {
   kDesk,  // tools that stand in for the rest of the system: everything but CAN towards the car
 };
 
+// The topics of a daemon, health included; empty for kDesk.
+std::span<const std::string_view> published_topics(Role role);
+
 // Daemons publish their own topics and nothing else; nobody here publishes `sendcan`.
 bool may_publish(Role role, std::string_view topic);
 

@@ -1,5 +1,6 @@
 // How framed messages travel: one topic, one publisher, any number of subscribers. Implementations:
-// ZeroMQ (zmq_transport.h) and, inside one process, memory_transport.h.
+// ZeroMQ (zmq_transport.h), openpilot's shared-memory rings (ipc/msgq/msgq_transport.h) and, inside
+// one process, memory_transport.h. open_transport.h makes one by name.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +48,12 @@ class Subscriber {
   // (unchecked, of any alignment) and stay valid until the next receive() on this subscriber.
   virtual Result<std::optional<std::span<const std::byte>>> receive() = 0;
 
-  // Messages thrown away because they broke the transport's rules (multi-part, empty).
+  // Messages thrown away because they broke the transport's rules (multi-part, empty, too large).
   virtual uint64_t rejected() const = 0;
+
+  // Times the publisher overtook this subscriber and messages were lost. 0 where the transport
+  // cannot tell.
+  virtual uint64_t lapped() const { return 0; }
 };
 
 // Makes publishers and subscribers, which must not outlive it unless the implementation says so.

@@ -21,6 +21,9 @@ constexpr int kReconnectMs = 20;
 constexpr int kReconnectMaxMs = 500;  // openpilot's
 constexpr int kBacklog = 100;         // libzmq's own default
 constexpr int kMaxRejectsPerReceive = 16;
+// libzmq breaks the connection of a peer that sends more than this, and everything under way with
+// it. So there is room above kMaxMessageBytes, where a message is only thrown away and counted.
+constexpr auto kLargestOnTheWire = int64_t{256} << 20;
 
 Error zmq_error(std::string_view what) {
   return Error(ErrorCode::kIo, std::string(what) + ": " + zmq_strerror(zmq_errno()));
@@ -136,7 +139,8 @@ class ZmqTransport::ZmqSubscriber final : public Subscriber {
       // be a guess.
       const bool part = zmq_msg_more(&message_) != 0 || std::exchange(in_parts_, false);
       in_parts_ = zmq_msg_more(&message_) != 0;
-      if (!part && zmq_msg_size(&message_) > 0) {
+      const bool sized = check_message_size(zmq_msg_size(&message_)).ok();
+      if (!part && sized) {
         const auto* data = static_cast<const std::byte*>(zmq_msg_data(&message_));
         return std::optional(std::span(data, zmq_msg_size(&message_)));
       }
@@ -221,8 +225,7 @@ Result<std::unique_ptr<Subscriber>> ZmqTransport::subscriber(std::string_view to
   MODELD_TRY(socket.set(ZMQ_RCVHWM, options_.queue_depth));
   MODELD_TRY(socket.set(ZMQ_RECONNECT_IVL, kReconnectMs));
   MODELD_TRY(socket.set(ZMQ_RECONNECT_IVL_MAX, kReconnectMaxMs));
-  const auto largest = static_cast<int64_t>(kMaxMessageBytes);
-  MODELD_TRY(socket.set_raw(ZMQ_MAXMSGSIZE, &largest, sizeof(largest)));
+  MODELD_TRY(socket.set_raw(ZMQ_MAXMSGSIZE, &kLargestOnTheWire, sizeof(kLargestOnTheWire)));
   if (mode == SubscribeMode::kConflate) MODELD_TRY(socket.set(ZMQ_CONFLATE, 1));
   MODELD_TRY(socket.set_raw(ZMQ_SUBSCRIBE, "", 0));
   if (zmq_connect(socket.get(), address.c_str()) != 0) return zmq_error("connecting").in(address);

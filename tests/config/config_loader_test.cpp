@@ -99,6 +99,7 @@ ipc_dir = "/y"
 names = "old"
 [inputs]
 params_dir = "/p"
+stale = "report"
 [deadlines]
 load_ms = 1000
 inference_ms = 70.5
@@ -124,7 +125,7 @@ level = "debug"
   want.camera = {"other-1", "/x", FrameInput::kZeroCopy, FrameInput::kZeroCopy, FrameInput::kUpload,
                  3,         2};
   want.transport = {TransportKind::kZmqTcp, "/y", TopicNames::kOld};
-  want.inputs = {"/p"};
+  want.inputs = {"/p", StaleInputs::kReport};
   want.deadlines = {kSecond, 70'500'000, 25 * kMillisecond};
   want.health = {4};
   want.selftest = {9};
@@ -132,6 +133,18 @@ level = "debug"
   want.scheduling = {12};
   want.state = {"/s"};
   EXPECT_EQ(report.config, want);
+}
+
+TEST(ConfigLoader, EveryTransportHasItsName) {
+  for (const TransportKind kind :
+       {TransportKind::kZmqIpc, TransportKind::kZmqTcp, TransportKind::kMsgq}) {
+    const std::string text =
+        "[transport]\nkind = \"" + std::string(to_string(kind)) + "\"\n";
+    const auto report = parse_config(text, "x.toml", DaemonKind::kModeld);
+    ASSERT_TRUE(report.problems.empty()) << to_string(report.problems[0]);
+    EXPECT_EQ(report.config.transport.kind, kind);
+  }
+  EXPECT_EQ(to_string(TransportKind::kMsgq), "msgq");
 }
 
 struct Refusal {

@@ -10,6 +10,7 @@
 
 #include "ipc/frames/vision_client.h"
 #include "ipc/frames/vision_server.h"
+#include "ipc/msgq/msgq_transport.h"
 #include "ipc/transport/memory_transport.h"
 #include "ipc/transport/zmq_transport.h"
 #include "tests/ipc/script_server.h"
@@ -587,40 +588,92 @@ TEST_F(StrayPackets, FrameWithoutItsIdIsTorn) {
   EXPECT_EQ(client->check(**client->receive({clock_.monotonic()})), FrameCheck::kOverwritten);
 }
 
-TEST(VisionOverZmq, FramesArriveOverBothTransports) {
-  for (const auto kind : {ZmqOptions::Kind::kIpc, ZmqOptions::Kind::kTcp}) {
-    TempDir dir;
-    ZmqOptions zmq_options;
-    zmq_options.kind = kind;
-    zmq_options.ipc_dir = dir.path();
-    zmq_options.tcp_address = "127.78.0." + std::to_string(::getpid() % 250 + 1);
-    const auto transport = ZmqTransport::create(Clock::real(), zmq_options);
-    ASSERT_TRUE(transport.ok());
-    VisionServerOptions server_options;
-    server_options.socket_dir = dir.path();
-    const auto server = VisionServer::create(**transport, server_options);
-    ASSERT_TRUE(server.ok());
+std::unique_ptr<Transport> make_real_transport(const std::string& kind, const TempDir& dir) {
+  if (kind == "msgq") {
+    std::filesystem::create_directories(dir.path() / "msgq_bench7");
+    MsgqOptions msgq;
+    msgq.shm_dir = dir.path();
+    msgq.prefix = "bench7";
+    auto made = MsgqTransport::create(Clock::real(), msgq);
+    EXPECT_TRUE(made.ok());
+    return *std::move(made);
+  }
+  ZmqOptions zmq;
+  zmq.kind = kind == "tcp" ? ZmqOptions::Kind::kTcp : ZmqOptions::Kind::kIpc;
+  zmq.ipc_dir = dir.path();
+  zmq.tcp_address = "127.78.0." + std::to_string(::getpid() % 250 + 1);
+  auto made = ZmqTransport::create(Clock::real(), zmq);
+  EXPECT_TRUE(made.ok());
+  return *std::move(made);
+}
+
+// A camera server and a client, each restarted once, on a transport between processes.
+class VisionOverTransport : public testing::TestWithParam<std::string> {
+ protected:
+  std::unique_ptr<VisionServer> make_server(RecordFormat format) {
+    VisionServerOptions options;
+    options.socket_dir = dir_.path();
+    options.prefix = "bench7";
+    options.format = format;
+    auto server = VisionServer::create(*transport_, options);
+    EXPECT_TRUE(server.ok());
     const auto layout = Nv12Layout::openpilot(1928, 1208);
-    ASSERT_TRUE(layout.ok());
-    ASSERT_TRUE((*server)->add_stream(0, *layout, 18).ok());
-    ASSERT_TRUE((*server)->start().ok());
-    VisionClientOptions client_options;
-    client_options.socket_dir = dir.path();
-    const auto client = VisionClient::create(Clock::real(), **transport, client_options);
-    ASSERT_TRUE(client.ok());
-    std::optional<Frame> frame;
+    EXPECT_TRUE(layout.ok());
+    // libzmq gives a TCP port back in its own time.
     const Deadline deadline = soon(5 * kSecond);
-    for (uint32_t id = 1; !frame && !deadline.passed(Clock::real()); ++id) {
-      (*server)->next_buffer(0).back() = std::byte{42};
-      ASSERT_TRUE((*server)->publish(0, id, 0, 0).ok());
-      frame = *(*client)->receive(soon(20 * kMillisecond));
+    Status added = (*server)->add_stream(2, *layout, 4);
+    while (!added.ok() && !deadline.passed(Clock::real())) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      added = (*server)->add_stream(2, *layout, 4);
     }
+    EXPECT_TRUE(added.ok()) << to_string(added.error());
+    EXPECT_TRUE((*server)->start().ok());
+    return *std::move(server);
+  }
+
+  // Frames until the client has one of this server.
+  std::optional<Frame> frame_of(VisionServer& server, FrameStream& client) {
+    const Deadline deadline = soon(5 * kSecond);
+    for (uint32_t id = 1; !deadline.passed(Clock::real()); ++id) {
+      server.next_buffer(2).back() = std::byte{42};
+      EXPECT_TRUE(server.publish(2, id, 0, 0).ok());
+      const auto frame = client.receive(soon(20 * kMillisecond));
+      EXPECT_TRUE(frame.ok());
+      if (frame->has_value() && (*frame)->info.server_id == server.server_id()) return *frame;
+    }
+    return std::nullopt;
+  }
+
+  TempDir dir_;
+  std::unique_ptr<Transport> transport_ = make_real_transport(GetParam(), dir_);
+};
+
+TEST_P(VisionOverTransport, FramesArriveFromEveryLifeOfTheServer) {
+  VisionClientOptions options;
+  options.socket_dir = dir_.path();
+  options.prefix = "bench7";
+  options.stream_type = 2;
+  const auto client = VisionClient::create(Clock::real(), *transport_, options);
+  ASSERT_TRUE(client.ok()) << to_string(client.error());
+  for (const RecordFormat format : {RecordFormat::kNewest, RecordFormat::kOlder}) {
+    const auto server = make_server(format);
+    const auto frame = frame_of(*server, **client);
     ASSERT_TRUE(frame.has_value()) << (*client)->state().last_error;
     EXPECT_EQ(frame->pixels().size(), 4804608u);  // facts 6.5
     EXPECT_EQ(frame->pixels().back(), std::byte{42});
     EXPECT_FALSE((*client)->is_torn(*frame));
+    const auto streams =
+        list_streams(dir_.path() / "bench7_visionipc_camerad", Clock::real(), soon());
+    ASSERT_TRUE(streams.ok());
+    EXPECT_EQ(*streams, std::vector<uint32_t>{2});
   }
+  EXPECT_EQ((*client)->state().connects, 2u);
+  const bool ring = std::filesystem::exists(dir_.path() / "msgq_bench7/visionipc_camerad_2");
+  EXPECT_EQ(ring, GetParam() == "msgq");
 }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, VisionOverTransport, testing::Values("ipc", "tcp", "msgq"),
+                         [](const auto& kind) { return kind.param; });
 
 }  // namespace
 }  // namespace modeld::ipc

@@ -53,6 +53,22 @@ TEST_F(BusTest, ConfigurationIsCheckedForTheDaemonNamed) {
   EXPECT_EQ(tool({"config", "--check", "d.toml", "--daemon", "dmonitoringmodeld"}).exit_code, 0);
 }
 
+TEST_F(BusTest, MessagesAreTimedOverBothTransports) {
+  const ToolResult json =
+      tool({"bench-bus", "--bytes", "64", "--bytes", "70000", "--messages", "20", "--json"});
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  const auto report = json.json();
+  ASSERT_EQ(report["rows"].size(), 4u);
+  for (const auto& row : report["rows"]) {
+    EXPECT_GT(row["arrival"]["p50_us"].get<double>(), 0) << row;
+    EXPECT_GE(row["arrival"]["p99_us"], row["arrival"]["p50_us"]) << row;
+    EXPECT_GT(row["messages_per_s"].get<double>(), 0) << row;
+    EXPECT_EQ(row["lost"], 0) << row;
+  }
+  EXPECT_EQ(report["rows"][1]["transport"], "msgq");
+  EXPECT_EQ(tool({"bench-bus", "--bytes", "3"}).exit_code, 2);
+}
+
 TEST_F(BusTest, DumpsARecordedLog) {
   MODELD_NEED_SHARED("data/vectors/capnp/99_concatenated.bin");
   const std::string log = shared_path("data/vectors/capnp/99_concatenated.bin").string();

@@ -11,8 +11,8 @@ namespace {
 using testing::HasSubstr;
 
 const std::vector<std::string> kCommands = {
-    "bench",   "camera", "compile", "config", "conformance", "demo", "devices", "dump",
-    "inspect", "keygen", "run",     "sample", "selftest",    "sign", "verify"};
+    "bench", "bench-bus", "camera", "compile", "config", "conformance", "demo", "devices",
+    "dump",  "inspect",   "keygen", "run",     "sample", "selftest",    "sign", "verify"};
 
 class UsageTest : public ToolTest {};
 

@@ -2,15 +2,17 @@
 
 #include <utility>
 
-#include "ipc/transport/zmq_transport.h"
+#include "ipc/frames/vision_protocol.h"
+#include "ipc/transport/open_transport.h"
 #include "tools/modelctl/subcommand.h"
 
 namespace modeld::modelctl {
 
 void add_transport_options(Subcommand& command, TransportChoice& choice) {
   command
-      .add_option("--transport", choice.kind, "zmq-ipc or zmq-tcp, as the daemons' configuration")
-      .one_of({"zmq-ipc", "zmq-tcp"})
+      .add_option("--transport", choice.kind,
+                  "zmq-ipc, zmq-tcp or msgq, as the daemons' configuration")
+      .one_of({"zmq-ipc", "zmq-tcp", "msgq"})
       .with_default();
   command.add_option("--ipc-dir", choice.ipc_dir,
                      "Folder of the message sockets (default: the daemons')");
@@ -21,13 +23,12 @@ void add_transport_options(Subcommand& command, TransportChoice& choice) {
 
 Result<std::unique_ptr<ipc::Transport>> open_transport(const TransportChoice& choice,
                                                        const Clock& clock) {
-  ipc::ZmqOptions options;
-  options.kind =
-      choice.kind == "zmq-tcp" ? ipc::ZmqOptions::Kind::kTcp : ipc::ZmqOptions::Kind::kIpc;
-  options.ipc_dir =
-      choice.ipc_dir.empty() ? ipc::default_ipc_dir() : std::filesystem::path(choice.ipc_dir);
-  MODELD_ASSIGN(auto transport, ipc::ZmqTransport::create(clock, std::move(options)));
-  return std::unique_ptr<ipc::Transport>(std::move(transport));
+  ipc::TransportOptions options;
+  if (choice.kind == "zmq-tcp") options.kind = ipc::TransportKind::kZmqTcp;
+  if (choice.kind == "msgq") options.kind = ipc::TransportKind::kMsgq;
+  options.ipc_dir = choice.ipc_dir;
+  options.prefix = ipc::openpilot_prefix();
+  return ipc::open_transport(clock, std::move(options));
 }
 
 ipc::NameSet name_set(const TransportChoice& choice) {

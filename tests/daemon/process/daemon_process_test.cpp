@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "daemon/privileges/landlock.h"
+#include "ipc/msgq/msgq_transport.h"
 #include "ipc/transport/zmq_transport.h"
 #include "runtime/artifact/signing.h"
 #include "runtime/base/exit_codes.h"
@@ -132,6 +133,9 @@ class DaemonProcess : public testing::Test {
     EXPECT_EQ(end.text(), "exit code 0") << log_text();
     EXPECT_LE(took, kStopPromise);
   }
+
+  void expect_answers_from_two_servers(ipc::Transport& transport, const std::string& prefix,
+                                       const std::string& text);
 
   static test::TempDir* model_folder_;
   static DemoModels* models_;
@@ -302,18 +306,17 @@ TEST_F(DaemonProcess, FieldFault24KilledExecutorIsFollowedByTheFallback) {
 }
 
 // Field fault 6 e: the camera server goes and another one comes.
-TEST_F(DaemonProcess, FieldFault6AnswersAgainAfterTheCameraServerRestarted) {
-  ipc::ZmqOptions zmq;
-  zmq.ipc_dir = folder_ / "ipc";
-  auto transport = ipc::ZmqTransport::create(real(), zmq);
-  ASSERT_TRUE(transport.ok()) << to_string(transport.error());
-  auto log = AnswerLog::create(real(), **transport);
+void DaemonProcess::expect_answers_from_two_servers(ipc::Transport& transport,
+                                                    const std::string& prefix,
+                                                    const std::string& text) {
+  auto log = AnswerLog::create(real(), transport);
   ASSERT_TRUE(log.ok());
-  auto child = start_monitoring();
+  auto child = start(DMONITORINGMODELD_PROGRAM, text);
   SceneOptions scene;
   scene.socket_dir = folder_ / "cameras";
+  scene.prefix = prefix;
   const auto play_until = [&](uint64_t valid) {
-    auto feed = SceneFeed::create(real(), **transport, scene, *draw_road_scene(482, 302),
+    auto feed = SceneFeed::create(real(), transport, scene, *draw_road_scene(482, 302),
                                   *draw_cabin_scene(482, 302));
     ASSERT_TRUE(feed.ok()) << to_string(feed.error());
     std::atomic<bool> stop{false};
@@ -331,6 +334,33 @@ TEST_F(DaemonProcess, FieldFault6AnswersAgainAfterTheCameraServerRestarted) {
   play_until(before + 10);
   EXPECT_EQ((*log)->monitoring().not_finite, 0u);
   expect_quick_end(child);
+}
+
+TEST_F(DaemonProcess, FieldFault6AnswersAgainAfterTheCameraServerRestarted) {
+  ipc::ZmqOptions zmq;
+  zmq.ipc_dir = folder_ / "ipc";
+  auto transport = ipc::ZmqTransport::create(real(), zmq);
+  ASSERT_TRUE(transport.ok()) << to_string(transport.error());
+  expect_answers_from_two_servers(**transport, "",
+                                  config(models_->monitoring, false, models_->trust));
+}
+
+// The same over shared-memory rings, which a confined daemon must have made beforehand.
+TEST_F(DaemonProcess, AnswersOverMsgqRings) {
+  const std::string prefix = "modeld-test-" + std::to_string(::getpid());
+  const std::filesystem::path rings = "/dev/shm/msgq_" + prefix;
+  std::filesystem::create_directory(rings);
+  setenv("OPENPILOT_PREFIX", prefix.c_str(), 1);
+  ipc::MsgqOptions msgq;
+  msgq.prefix = prefix;
+  auto transport = ipc::MsgqTransport::create(real(), msgq);
+  ASSERT_TRUE(transport.ok()) << to_string(transport.error());
+  std::string text = config(models_->monitoring, false, models_->trust);
+  text.replace(text.find("[transport]\n"), 12, "[transport]\nkind = \"msgq\"\n");
+  expect_answers_from_two_servers(**transport, prefix, text);
+  EXPECT_TRUE(std::filesystem::exists(rings / "driverStateV2"));
+  unsetenv("OPENPILOT_PREFIX");
+  std::filesystem::remove_all(rings);
 }
 
 }  // namespace
