@@ -73,6 +73,13 @@ Matrix3d cabin_matrix(const CameraIntrinsics& camera, const CameraIntrinsics& mo
   return multiply(intrinsic_matrix(camera), inverse_intrinsic_matrix(model));
 }
 
+Matrix3d portrait_matrix() {
+  constexpr double kAcross = 358.0 / 320.0;
+  constexpr double kDown = 717.0 / 640.0;
+  // Middles of pixels meet middles of pixels.
+  return {kAcross, 0, 1011 + kAcross / 2 - 0.5, 0, kDown, 102 + kDown / 2 - 0.5, 0, 0, 1};
+}
+
 Matrix3f to_float(const Matrix3d& matrix) {
   Matrix3f rounded;
   for (size_t i = 0; i < matrix.size(); ++i) rounded.m[i] = static_cast<float>(matrix[i]);

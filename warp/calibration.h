@@ -23,6 +23,11 @@ Matrix3d road_matrix(const CameraIntrinsics& camera, const CameraIntrinsics& mod
 // K_camera * inverse(K_model): the cabin's warp knows no calibration.
 Matrix3d cabin_matrix(const CameraIntrinsics& camera, const CameraIntrinsics& model);
 
+// The part of a 1928x1208 cabin picture that the networks of 2021 look at, 358x717 at (1011, 102),
+// stretched to their 320x640: the driver's seat of a left-hand drive car. Source: openpilot 0.8.8
+// to 0.8.12, the monitoring model's crop.
+Matrix3d portrait_matrix();
+
 // Each entry rounded to float32: what a capture's transform input takes.
 Matrix3f to_float(const Matrix3d& matrix);
 

@@ -17,7 +17,7 @@ constexpr Nanoseconds kFrameWait = 100 * kMillisecond;
 constexpr float kLargestSpeed = 200.0f;  // m/s
 constexpr float kLargestDelay = 10.0f;   // s
 
-constexpr std::array<SourceRule, 7> kSources = {{
+constexpr std::array<SourceRule, 8> kSources = {{
     {"narrow_road", InputRole::kFrame, 0, true},
     {"wide_road", InputRole::kFrame, 0, true},
     {"narrow_road_transform", InputRole::kTransform, 9, true},
@@ -25,6 +25,7 @@ constexpr std::array<SourceRule, 7> kSources = {{
     {"desire_pulse", InputRole::kVector, kDesireCount, true},
     {"traffic_convention", InputRole::kVector, 2, true},
     {"action_t", InputRole::kVector, 2, false},
+    {"lateral_control_params", InputRole::kVector, 2, false},
 }};
 
 FrameSize warp_output(const Contract& contract, size_t frame_input) {
@@ -33,6 +34,13 @@ FrameSize warp_output(const Contract& contract, size_t frame_input) {
 
 bool usable(float value, float largest) {
   return std::abs(value) <= largest;  // false for NaN
+}
+
+std::string describe_stale(const TopicInput& input, Nanoseconds now) {
+  const auto milliseconds = [](Nanoseconds time) { return std::to_string(time / kMillisecond); };
+  return std::string(input.topic) + " is silent (last message " +
+         milliseconds(input.tracker.age(now)) + " ms ago, expected within " +
+         milliseconds(input.tracker.longest_silence()) + " ms)";
 }
 
 DriverInputs driver_inputs(const VehicleInputs& values) {
@@ -52,7 +60,8 @@ DriverInputs driver_inputs(const VehicleInputs& values) {
 
 Result<DrivingLoop::Inputs> DrivingLoop::plan(const Contract& contract) {
   MODELD_ASSIGN(const auto places, plan_inputs(contract, kSources));
-  return Inputs{*places[0], *places[1], *places[2], *places[3], *places[4], *places[5], places[6]};
+  return Inputs{*places[0], *places[1], *places[2], *places[3],
+                *places[4], *places[5], places[6],  places[7]};
 }
 
 Result<DrivingLoop::Publishers> DrivingLoop::open_publishers(ipc::Transport& transport) {
@@ -192,6 +201,12 @@ InvalidReason DrivingLoop::check_inputs() {
   if (!usable(values_.lateral_delay, kLargestDelay)) {
     return refuse(InvalidReason::kInputVector, "lateralDelay.lateralDelay is not a usable time");
   }
+  if (settings_.refuse_stale_inputs) {
+    const Nanoseconds now = environment_.clock.monotonic();
+    if (const TopicInput* stale = topics_.find_stale(now)) {
+      return refuse(InvalidReason::kInputStale, describe_stale(*stale, now));
+    }
+  }
   return check_frame_sizes();
 }
 
@@ -206,13 +221,16 @@ RunOutcome DrivingLoop::run_capture(FrameTimes& times) {
   const std::array<FrameRunner::Picture, 2> pictures = {
       {{inputs_.narrow_frame, main_.get(), &*main_frame_, settings_.narrow},
        {inputs_.wide_frame, extra_stream, &extra_frame(), settings_.wide}}};
-  const std::array<FrameRunner::Vector, 5> vectors = {
-      {{inputs_.narrow_transform, transforms_.narrow().m},
-       {inputs_.wide_transform, transforms_.wide().m},
-       {inputs_.desire_pulse, pulse_input_},
-       {inputs_.traffic_convention, traffic_input_},
-       {inputs_.action_t.value_or(0), action_t_input_}}};
-  const size_t used = inputs_.action_t ? vectors.size() : vectors.size() - 1;
+  std::array<FrameRunner::Vector, 6> vectors = {{{inputs_.narrow_transform, transforms_.narrow().m},
+                                                 {inputs_.wide_transform, transforms_.wide().m},
+                                                 {inputs_.desire_pulse, pulse_input_},
+                                                 {inputs_.traffic_convention, traffic_input_}}};
+  size_t used = 4;
+  if (inputs_.action_t) vectors[used++] = {*inputs_.action_t, action_t_input_};
+  if (inputs_.lateral_control_params) {
+    lateral_params_input_ = lateral_control_params(values_.v_ego, values_.lateral_delay);
+    vectors[used++] = {*inputs_.lateral_control_params, lateral_params_input_};
+  }
   return runner_.run(pictures, std::span(vectors).first(used), times);
 }
 

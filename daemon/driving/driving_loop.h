@@ -39,6 +39,7 @@ struct LoopSettings {
   ipc::NameSet names = ipc::NameSet::kNew;
   Nanoseconds inference_deadline = 150 * kMillisecond;
   float longitudinal_actuator_delay = 0;  // s, from CarParams
+  bool refuse_stale_inputs = false;       // answer invalid while a topic heard before is silent
 };
 
 // Not thread-safe. From the second answered frame on, an answer allocates nothing besides what the
@@ -76,6 +77,7 @@ class DrivingLoop final : public FrameLoop {
     size_t desire_pulse = 0;
     size_t traffic_convention = 0;
     std::optional<size_t> action_t;
+    std::optional<size_t> lateral_control_params;
   };
 
   DrivingLoop(const LoopEnvironment& environment, const LoopSettings& settings, Inputs inputs,
@@ -136,6 +138,7 @@ class DrivingLoop final : public FrameLoop {
   std::array<float, kDesireCount> pulse_input_{};
   std::array<float, 2> traffic_input_{};
   std::array<float, 2> action_t_input_{};
+  std::array<float, 2> lateral_params_input_{};
   std::string detail_;
 };
 

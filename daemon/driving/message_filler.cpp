@@ -202,6 +202,11 @@ Result<MessageFiller::Bytes> MessageFiller::model_v2(const FrameFacts& facts,
   set_meta(message.initMeta(), prediction);
   set_action(message.initAction(), prediction.action);
   message.setConfidence(to_wire(prediction.confidence));
+  if (outputs.has_sim_pose) {
+    auto pose = message.initTemporalPose();
+    set_three(pose.initTrans(3), pose.initTransStd(3), outputs.sim_pose, 0);
+    set_three(pose.initRot(3), pose.initRotStd(3), outputs.sim_pose, 3);
+  }
   if (!prediction.raw.empty()) {
     message.setRawPredictions(
         {reinterpret_cast<const capnp::byte*>(prediction.raw.data()), prediction.raw.size()});

@@ -29,4 +29,9 @@ constexpr std::array<float, 2> action_t_input(const ActionTimes& times) {
   return {static_cast<float>(times.lateral), static_cast<float>(times.longitudinal)};
 }
 
+// [speed in m/s, delay in s]; of older networks.
+constexpr std::array<float, 2> lateral_control_params(float v_ego, float lateral_delay) {
+  return {v_ego > 0 ? v_ego : 0, lateral_delay};
+}
+
 }  // namespace modeld::driving

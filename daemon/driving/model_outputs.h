@@ -24,6 +24,11 @@ struct ModelOutputs {
   Estimate<6> pose;            // translation (m/s), rotation (rad/s)
   Estimate<6> road_transform;  // translation (m), rotation (rad)
   Estimate<3> wide_from_device_euler;
+  // Heads of earlier generations.
+  bool has_sim_pose = false;
+  Estimate<6> sim_pose;  // as pose
+  bool has_desired_curvature = false;
+  Estimate<1> desired_curvature;                            // 1/m
   std::array<float, 2 * kLaneLineCount> lane_lines_prob{};  // odd entries are the lines'
   std::array<float, kLeadCount> lead_prob{};
   std::array<float, kDesireCount> desire_state{};

@@ -14,8 +14,9 @@ namespace modeld::driving {
 class OutputParser {
  public:
   // From the outputs of an artifact's contract; heads may be spread over several outputs (a split
-  // vision and policy network). kRefused naming the head that is missing, of an unknown size, named
-  // twice or out of range. Only `action` is optional.
+  // vision and policy network). `plan` and `lead` may be of one hypothesis or, as in earlier
+  // generations, of five and two. kRefused naming the head that is missing, of an unknown size,
+  // named twice or out of range. Only `action`, `sim_pose` and `desired_curvature` are optional.
   static Result<OutputParser> create(std::span<const OutputContract> outputs);
 
   // `raw` holds one span per output of the contract, each as long as its type says. Allocates
@@ -23,7 +24,7 @@ class OutputParser {
   void parse(std::span<const std::span<const float>> raw, ModelOutputs& out) const;
 
   // Puts the probabilities over the logits of the two softmax heads, like the original's parser
-  // does in place: rawPredictions carries them so.
+  // does in place: rawPredictions carries them so. (Of several hypotheses nothing is put back.)
   void write_back(const ModelOutputs& outputs, std::span<const std::span<float>> raw) const;
 
   // Names of slices nobody here reads (hidden_state, pad, heads of other generations).
@@ -33,6 +34,7 @@ class OutputParser {
   OutputParser() = default;
 
   std::vector<parsing::HeadPlace> places_;
+  float exp_limit_ = 0;
   std::vector<std::string> ignored_;
 };
 

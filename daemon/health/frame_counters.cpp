@@ -29,7 +29,8 @@ std::string_view to_string(InvalidReason reason) {
   constexpr std::array<std::string_view, kInvalidReasonCount> kNames = {
       "none",           "notCalibrated",   "unknownCamera",    "frameSize",      "transform",
       "inputVector",    "outputNotFinite", "outputOutOfRange", "outputConstant", "indexOutOfRange",
-      "divisionByZero", "stateNotFinite",  "deadline",         "deviceError",    "deviceLost"};
+      "divisionByZero", "stateNotFinite",  "deadline",         "deviceError",    "deviceLost",
+      "inputStale"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -43,6 +44,7 @@ HealthReason health_reason(InvalidReason reason) {
     case InvalidReason::kFrameSize:
     case InvalidReason::kTransform:
     case InvalidReason::kInputVector:
+    case InvalidReason::kInputStale:
       return HealthReason::kInputInvalid;
     case InvalidReason::kOutputNotFinite:
     case InvalidReason::kOutputOutOfRange:

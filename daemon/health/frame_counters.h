@@ -39,8 +39,9 @@ enum class InvalidReason : uint8_t {
   kDeadline,        // the device did not finish in time
   kDeviceError,
   kDeviceLost,
+  kInputStale,  // messages the model depends on have stopped coming
 };
-constexpr size_t kInvalidReasonCount = 15;
+constexpr size_t kInvalidReasonCount = 16;
 std::string_view to_string(InvalidReason reason);  // as published: "notCalibrated", ...
 HealthReason health_reason(InvalidReason reason);
 

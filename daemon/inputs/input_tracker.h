@@ -25,6 +25,14 @@ class InputTracker {
   bool valid() const { return frequency_hz_ == 0 || valid_; }
   // Messages taken per second, averaged over about ten periods; 0 before the second message.
   double rate_hz() const { return average_interval_ > 0 ? kSecond / average_interval_ : 0.0; }
+  // Since the last message; meaningless before the first.
+  Nanoseconds age(Nanoseconds now) const { return now - last_; }
+  // How long a topic may be silent before what it said last must not be used any more: ten periods
+  // and, because fast topics stand still together with the cameras when the machine is busy, at
+  // least half a second. 0: for ever.
+  Nanoseconds longest_silence() const;
+  // Heard once, and silent for longer.
+  bool stale(Nanoseconds now) const;
   uint64_t received_count() const { return received_; }
   uint64_t rejected_count() const { return rejected_; }
 

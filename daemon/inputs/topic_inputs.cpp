@@ -136,6 +136,13 @@ Status TopicInputs::poll(Nanoseconds now, VehicleInputs& values) {
   return {};
 }
 
+const TopicInput* TopicInputs::find_stale(Nanoseconds now) const {
+  const auto found = std::find_if(topics_.begin(), topics_.end(), [&](const TopicInput& topic) {
+    return topic.tracker.stale(now);
+  });
+  return found == topics_.end() ? nullptr : &*found;
+}
+
 std::string_view device_type_name(uint16_t device_type) {
   constexpr std::array<std::string_view, 8> kNames = {"unknown", "neo", "chffrAndroid", "chffrIos",
                                                       "tici",    "pc",  "tizi",         "mici"};

@@ -39,6 +39,11 @@ class TopicInputs {
 
   std::span<const TopicInput> topics() const { return topics_; }
 
+  // The first topic that was heard once and has been silent since for longer than its tracker's
+  // longest_silence(); null if there is none. (What was never heard reads as zeros, as in
+  // openpilot.)
+  const TopicInput* find_stale(Nanoseconds now) const;
+
  private:
   TopicInputs();
   void take(TopicInput& from, std::span<const std::byte> message, Nanoseconds now,

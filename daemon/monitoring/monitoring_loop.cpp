@@ -14,27 +14,38 @@ namespace {
 
 constexpr Nanoseconds kFrameWait = 100 * kMillisecond;
 
-constexpr std::array<SourceRule, 3> kSources = {{
+constexpr std::array<SourceRule, 4> kSources = {{
     {"cabin", InputRole::kFrame, 0, true},
-    {"cabin_transform", InputRole::kTransform, 9, true},
-    {"calibration", InputRole::kVector, 3, true},
+    {"cabin_transform", InputRole::kTransform, 9, false},
+    {"cabin_portrait_transform", InputRole::kTransform, 9, false},
+    {"calibration", InputRole::kVector, 3, false},
 }};
+constexpr uint32_t kPortraitCameraWidth = 1928;  // pixels; the one its crop is stated for
 
 }  // namespace
+
+Result<MonitoringLoop::Inputs> MonitoringLoop::plan(const Contract& contract) {
+  MODELD_ASSIGN(const auto places, plan_inputs(contract, kSources));
+  if (places[1].has_value() == places[2].has_value()) {
+    return Error(ErrorCode::kRefused, "the model's transform is not one this daemon makes")
+        .expecting("one of cabin_transform and cabin_portrait_transform",
+                   places[1] ? "both" : "neither");
+  }
+  return Inputs{*places[0], places[1] ? *places[1] : *places[2], places[2].has_value(), places[3]};
+}
 
 Result<std::unique_ptr<MonitoringLoop>> MonitoringLoop::create(
     const LoopEnvironment& environment, const LoopSettings& settings,
     std::unique_ptr<ipc::FrameStream> cabin) {
   const Contract& contract = environment.engine.contract();
-  MODELD_ASSIGN(const auto places, plan_inputs(contract, kSources));
+  MODELD_ASSIGN(const Inputs inputs, plan(contract));
   MODELD_ASSIGN(OutputParser parser,
                 OutputParser::create(OutputFloats::head_contracts(contract.outputs)));
   MODELD_ASSIGN(TopicInputs topics,
                 TopicInputs::open(environment.transport, settings.names, monitoring_services()));
   MODELD_ASSIGN(auto publisher, environment.transport.publisher("driverStateV2"));
-  std::unique_ptr<MonitoringLoop> loop(
-      new MonitoringLoop(environment, settings, Inputs{*places[0], *places[1], *places[2]},
-                         std::move(parser), std::move(topics), std::move(publisher)));
+  std::unique_ptr<MonitoringLoop> loop(new MonitoringLoop(
+      environment, settings, inputs, std::move(parser), std::move(topics), std::move(publisher)));
   loop->cabin_ = std::move(cabin);
   return loop;
 }
@@ -79,7 +90,14 @@ void MonitoringLoop::choose_transform(const ipc::Frame& frame) {
   const uint32_t width = frame.layout().width;
   if (width == transform_width_) return;
   transform_width_ = width;
-  transform_ = to_float(cabin_matrix(cabin_cameras_by_width(width).cabin, kCabinModelCamera));
+  if (inputs_.portrait && width != kPortraitCameraWidth) {
+    transform_error_ = "the part this model looks at is known for pictures 1928 wide only, found " +
+                       std::to_string(width);
+    return;
+  }
+  transform_ = to_float(inputs_.portrait
+                            ? portrait_matrix()
+                            : cabin_matrix(cabin_cameras_by_width(width).cabin, kCabinModelCamera));
   const Contract& contract = environment_.engine.contract();
   const FrameSize output = contract.find_camera(contract.inputs[inputs_.frame].name)->output_size;
   const Status checked = check_transform(transform_, output.width, output.height);
@@ -107,8 +125,9 @@ std::optional<InvalidReason> MonitoringLoop::run(const ipc::Frame& frame, FrameT
   const std::array<FrameRunner::Picture, 1> pictures = {
       {{inputs_.frame, cabin_.get(), &frame, settings_.cabin}}};
   const std::array<FrameRunner::Vector, 2> vectors = {
-      {{inputs_.transform, transform_.m}, {inputs_.calibration, values_.rpy_calib}}};
-  const RunOutcome outcome = runner_.run(pictures, vectors, times);
+      {{inputs_.transform, transform_.m}, {inputs_.calibration.value_or(0), values_.rpy_calib}}};
+  const size_t used = inputs_.calibration ? 2 : 1;
+  const RunOutcome outcome = runner_.run(pictures, std::span(vectors).first(used), times);
   switch (outcome.kind) {
     case RunOutcome::Kind::kDropped: {
       DaemonHealth& health = environment_.health;

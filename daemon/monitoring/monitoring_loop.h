@@ -53,8 +53,10 @@ class MonitoringLoop final : public FrameLoop {
   struct Inputs {
     size_t frame = 0;
     size_t transform = 0;
-    size_t calibration = 0;
+    bool portrait = false;  // the transform of networks that look at one seat
+    std::optional<size_t> calibration;
   };
+  static Result<Inputs> plan(const Contract& contract);
 
   MonitoringLoop(const LoopEnvironment& environment, const LoopSettings& settings, Inputs inputs,
                  OutputParser parser, TopicInputs topics,

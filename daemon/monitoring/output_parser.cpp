@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/monitoring/single_driver_heads.h"
 #include "daemon/parsing/activations.h"
 
 namespace modeld::monitoring {
@@ -51,26 +52,55 @@ constexpr std::array<HeadRule, kHeadCount> make_rules() {
 }
 constexpr std::array<HeadRule, kHeadCount> kRules = make_rules();
 
-void parse_face(std::span<const float> raw, DriverOutputs& out) {
-  std::array<float, kFaceValues> mean;
-  std::array<float, kFaceValues> deviation;
-  parsing::split_mdn(raw, mean, deviation);
+bool knows_a_single_driver(std::span<const OutputContract> outputs) {
+  return std::any_of(outputs.begin(), outputs.end(), [](const OutputContract& output) {
+    return output.find_slice(kSingleFaceHead) != nullptr;
+  });
+}
+
+void set_face(std::span<const float, kFaceValues> mean,
+              std::span<const float, kFaceValues> deviation, DriverOutputs& out) {
   std::copy_n(mean.begin(), 3, out.face_orientation.begin());
   std::copy_n(mean.begin() + 3, 2, out.face_position.begin());
   std::copy_n(deviation.begin(), 3, out.face_orientation_deviation.begin());
   std::copy_n(deviation.begin() + 3, 2, out.face_position_deviation.begin());
 }
 
+void parse_face(std::span<const float> raw, DriverOutputs& out) {
+  std::array<float, kFaceValues> mean;
+  std::array<float, kFaceValues> deviation;
+  parsing::split_mdn(raw, mean, deviation);
+  set_face(mean, deviation, out);
+}
+
 }  // namespace
 
 Result<OutputParser> OutputParser::create(std::span<const OutputContract> outputs) {
   OutputParser parser;
-  MODELD_ASSIGN(parser.places_, parsing::locate_heads(outputs, kRules, parser.ignored_));
+  parser.single_driver_ = knows_a_single_driver(outputs);
+  const std::span<const HeadRule> rules =
+      parser.single_driver_ ? std::span<const HeadRule>(kSingleDriverRules) : kRules;
+  MODELD_ASSIGN(parser.places_, parsing::locate_heads(outputs, rules, parser.ignored_));
   return parser;
+}
+
+void OutputParser::parse_single(std::span<const std::span<const float>> raw,
+                                MonitoringOutputs& out) const {
+  const auto head = [&](size_t index) {
+    return raw[places_[index].output].subspan(places_[index].start, places_[index].size);
+  };
+  const auto face = head(0);
+  std::array<float, kFaceValues> deviation;
+  std::transform(face.begin() + kFaceValues, face.end(), deviation.begin(), softplus);
+  set_face(face.first<kFaceValues>(), deviation, out.left);
+  for (size_t i = 0; i < kSingleDriverValues.size(); ++i) {
+    out.left.*kSingleDriverValues[i] = head(1 + i)[0];
+  }
 }
 
 void OutputParser::parse(std::span<const std::span<const float>> raw,
                          MonitoringOutputs& out) const {
+  if (single_driver_) return parse_single(raw, out);
   const auto head = [&](size_t index) {
     const HeadPlace& place = places_[index];
     return raw[place.output].subspan(place.start, place.size);

@@ -14,7 +14,9 @@ namespace modeld::monitoring {
 class OutputParser {
  public:
   // kRefused naming the head that is missing, of an unknown size, named twice or out of range. The
-  // two sleep_prob heads are optional (older models).
+  // two sleep_prob heads are optional (older models). A model with a head `face_descs` is one of
+  // those that know a single driver (single_driver_heads.h): who sits left; the right one stays
+  // zero, and so does the wheel.
   static Result<OutputParser> create(std::span<const OutputContract> outputs);
 
   // `raw` holds one span per output of the contract, each as long as its type says. Allocates
@@ -27,6 +29,9 @@ class OutputParser {
  private:
   OutputParser() = default;
 
+  void parse_single(std::span<const std::span<const float>> raw, MonitoringOutputs& out) const;
+
+  bool single_driver_ = false;
   std::vector<parsing::HeadPlace> places_;
   std::vector<std::string> ignored_;
 };

@@ -37,8 +37,10 @@ Status place_head(const HeadRule& rule, const OutputContract& output, size_t out
   MODELD_TRY(check_bounds(output, slice));
   if (place.size != 0) return refused(rule.name, "is named twice", "one", "two");
   const auto size = static_cast<size_t>(slice.stop - slice.start);
-  if (size != rule.size) {
-    return refused(rule.name, "has an unknown size", std::to_string(rule.size) + " elements",
+  if (size != rule.size && (rule.other_size == 0 || size != rule.other_size)) {
+    std::string sizes = std::to_string(rule.size);
+    if (rule.other_size != 0) sizes += " or " + std::to_string(rule.other_size);
+    return refused(rule.name, "has an unknown size", sizes + " elements",
                    std::to_string(size) + " elements");
   }
   place = {output_index, static_cast<size_t>(slice.start), size};

@@ -25,6 +25,7 @@ struct HeadRule {
   std::string_view name;
   size_t size = 0;
   bool required = true;
+  size_t other_size = 0;  // of an earlier generation; 0: none
 };
 
 // The places of `rules`, in their order; a missing optional head has size 0. kRefused naming the

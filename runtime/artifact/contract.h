@@ -38,9 +38,11 @@ std::optional<InputRole> parse_input_role(std::string_view text);
 // A value the host gives per frame. `source` is what a daemon puts there, one of
 //   narrow_road, wide_road, cabin                                     (frames)
 //   narrow_road_transform, wide_road_transform, cabin_transform       (f32[3,3], model -> camera)
+//   cabin_portrait_transform           the same for networks of 2021 that look at one seat, 320x640
 //   desire_pulse        f32[8]  one frame's rising edges (facts: desire pulse), history is state
 //   traffic_convention  f32[2]  one-hot [left-hand, right-hand]
 //   action_t            f32[2]  s, [lateral, longitudinal] action time
+//   lateral_control_params f32[2]  [speed (m/s, not below 0), lateral delay (s)]; older networks
 //   calibration         f32[3]  rad, rpyCalib
 // or empty: only `modelctl run` can feed it and a daemon refuses the artifact naming the input.
 struct InputContract {

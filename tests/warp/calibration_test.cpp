@@ -141,5 +141,17 @@ TEST(Calibration, FirstPublishedNumbers) {
   for (size_t i = 0; i < 9; ++i) EXPECT_FLOAT_EQ(turned.m[i], want[i]) << i;
 }
 
+// 358x717 pixels at (1011, 102) fill 320x640: corner pixels show corner pixels.
+TEST(Calibration, PortraitOfTheDriversSeat) {
+  const Matrix3d m = portrait_matrix();
+  const auto x = [&](double u) { return m[0] * u + m[1] * u + m[2]; };
+  const auto y = [&](double v) { return m[3] * v + m[4] * v + m[5]; };
+  EXPECT_NEAR(x(-0.5), 1010.5, 1e-9);
+  EXPECT_NEAR(x(319.5), 1010.5 + 358, 1e-9);
+  EXPECT_NEAR(y(-0.5), 101.5, 1e-9);
+  EXPECT_NEAR(y(639.5), 101.5 + 717, 1e-9);
+  EXPECT_TRUE(check_transform(to_float(m), 320, 640).ok());
+}
+
 }  // namespace
 }  // namespace modeld

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <vector>
 
 #include "daemon/driving/path_fit.h"
 #include "ipc/schema/read_message.h"
@@ -142,6 +143,26 @@ TEST(DrivingMessages, FieldsOfOlderGenerationsStayUnset) {
     EXPECT_EQ(message.getLocationMonoTime(), 0u);
     EXPECT_FALSE(message.getLaneLines()[0].hasXStd());
     EXPECT_FALSE(message.getVelocity().hasXStd());
+  });
+}
+
+TEST(DrivingMessages, TemporalPoseOfModelsThatHaveOne) {
+  MessageFiller filler;
+  ModelOutputs outputs;
+  outputs.has_sim_pose = true;
+  outputs.sim_pose.mean = {1, 2, 3, 4, 5, 6};
+  outputs.sim_pose.deviation = {7, 8, 9, 10, 11, 12};
+  with_event(filler.model_v2(some_facts(), {outputs, {}}), [](wire::Event::Reader event) {
+    const auto pose = event.getModelV2().getTemporalPose();
+    const auto list = [](const auto& values) {
+      std::vector<float> copy;
+      for (const float value : values) copy.push_back(value);
+      return copy;
+    };
+    EXPECT_EQ(list(pose.getTrans()), (std::vector<float>{1, 2, 3}));
+    EXPECT_EQ(list(pose.getRot()), (std::vector<float>{4, 5, 6}));
+    EXPECT_EQ(list(pose.getTransStd()), (std::vector<float>{7, 8, 9}));
+    EXPECT_EQ(list(pose.getRotStd()), (std::vector<float>{10, 11, 12}));
   });
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/parsing/activations.h"
+#include "daemon/parsing/hypotheses.h"
 #include "tests/daemon/vector_contract.h"
 #include "tests/support/npz.h"
 
@@ -101,6 +103,78 @@ TEST(DrivingOutputParser, TwoNetworksEqualTheOriginal) {
   }
 }
 
+// Weights, and with one selection the rows in their order, of every hypothesis.
+void expect_hypotheses(std::span<const float> raw, const parsing::HypothesisShape& shape,
+                       const std::string& head, float limit, const test::Npz& npz, size_t row) {
+  const auto weights = npz.row<float>("out." + head + "_weights", row);
+  const auto means = npz.row<float>("out." + head + "_hypotheses", row);
+  const auto deviations = npz.row<float>("out." + head + "_stds_hypotheses", row);
+  ASSERT_EQ(weights.size(), shape.rows * shape.selections);
+  ASSERT_EQ(means.size(), shape.rows * shape.values);
+  for (size_t selection = 0; selection < shape.selections; ++selection) {
+    const auto have = parsing::hypothesis_weights(raw, shape, selection);
+    const auto order = parsing::heaviest_first(std::span(have).first(shape.rows));
+    for (size_t i = 0; i < shape.rows; ++i) {
+      const size_t from = shape.selections == 1 ? order[i] : i;
+      EXPECT_TRUE(same_number(have[from], weights[i * shape.selections + selection]))
+          << head << " case " << row << " weight " << i << " of " << selection;
+      for (size_t k = 0; k < shape.values; ++k) {
+        const float* values = raw.data() + from * shape.row_size();
+        const size_t at = i * shape.values + k;
+        ASSERT_TRUE(same_number(values[k], means[at])) << head << " case " << row << " " << at;
+        ASSERT_TRUE(same_number(parsing::safe_exp(values[shape.values + k], limit), deviations[at]))
+            << head << " case " << row << " deviation " << at;
+      }
+    }
+  }
+}
+
+TEST(DrivingOutputParser, FiveHypothesesEqualTheOriginal) {
+  MODELD_NEED_SHARED(vector_path("supercombo6512_mhp") + ".npz");
+  const test::Npz npz(test::shared_path(vector_path("supercombo6512_mhp") + ".npz"));
+  const OutputContract contract = vector_contract("supercombo6512_mhp");
+  const auto parser = OutputParser::create({&contract, 1});
+  ASSERT_TRUE(parser.ok()) << to_string(parser.error());
+  EXPECT_EQ(parser->ignored_heads().size(), 2u);  // hidden_state, pad
+  ModelOutputs outputs;
+  const size_t cases = npz.array("raw").shape[0];
+  ASSERT_EQ(cases, 27u);
+  for (size_t row = 0; row < cases; ++row) {
+    const auto raw = npz.row<float>("raw", row);
+    parser->parse(std::span(&raw, 1), outputs);
+    expect_vision(outputs, npz, row);
+    expect_policy(outputs, npz, row);
+    EXPECT_FALSE(outputs.has_action);
+    EXPECT_TRUE(outputs.has_sim_pose && outputs.has_desired_curvature);
+    expect_same(outputs.sim_pose, npz, "sim_pose", row);
+    expect_same(outputs.desired_curvature, npz, "desired_curvature", row);
+    expect_hypotheses(raw.first(4955), parsing::kPlanHypotheses, "plan", parsing::kNoExpLimit, npz,
+                      row);
+    expect_hypotheses(raw.subspan(5755, 102), parsing::kLeadHypotheses, "lead",
+                      parsing::kNoExpLimit, npz, row);
+  }
+}
+
+TEST(DrivingOutputParser, TwoLeadHypothesesEqualTheOriginal) {
+  MODELD_NEED_SHARED(vector_path("vision1536_lead102") + ".npz");
+  const test::Npz vision(test::shared_path(vector_path("vision1536_lead102") + ".npz"));
+  const test::Npz policy(test::shared_path(vector_path("policy1000") + ".npz"));
+  const OutputContract contracts[] = {vector_contract("vision1536_lead102"),
+                                      vector_contract("policy1000")};
+  const auto parser = OutputParser::create(contracts);
+  ASSERT_TRUE(parser.ok()) << to_string(parser.error());
+  ModelOutputs outputs;
+  for (size_t row = 0; row < 27; ++row) {
+    const std::span<const float> raw[] = {vision.row<float>("raw", row),
+                                          policy.row<float>("raw", 0)};
+    parser->parse(raw, outputs);
+    expect_vision(outputs, vision, row);
+    expect_hypotheses(raw[0].subspan(917, 102), parsing::kLeadHypotheses, "lead",
+                      parsing::kExpLimit, vision, row);
+    EXPECT_FALSE(outputs.has_sim_pose);
+  }
+}
+
 // A contract of the right heads, one after another (sizes: facts 4.2).
 OutputContract plain_contract() {
   const std::pair<const char*, int64_t> heads[] = {
@@ -181,10 +255,10 @@ TEST(DrivingOutputParser, RefusesHeadsNamedTwiceAndOtherTypes) {
 
 TEST(DrivingOutputParser, SaysWhatItIgnores) {
   OutputContract contract = plain_contract();
-  contract.slices.back().name = "sim_pose";
+  contract.slices.back().name = "lat_planner_solution";
   const auto parser = OutputParser::create({&contract, 1});
   ASSERT_TRUE(parser.ok());
-  EXPECT_EQ(parser->ignored_heads(), std::vector<std::string>{"sim_pose"});
+  EXPECT_EQ(parser->ignored_heads(), std::vector<std::string>{"lat_planner_solution"});
 }
 
 }  // namespace

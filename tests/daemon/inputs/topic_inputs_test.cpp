@@ -209,6 +209,22 @@ TEST(InputTracker, WithoutAFrequencyAlwaysAliveAndValid) {
   EXPECT_FALSE(tracker.seen());
 }
 
+TEST(InputTracker, StaleOnlyAfterItWasHeardAndAtLeastHalfASecond) {
+  InputTracker slow(2);
+  EXPECT_FALSE(slow.stale(100 * kSecond));
+  slow.received(100 * kSecond, true);
+  EXPECT_FALSE(slow.stale(105 * kSecond - 1));
+  EXPECT_TRUE(slow.stale(105 * kSecond));
+  InputTracker fast(100);
+  fast.received(100 * kSecond, true);
+  EXPECT_FALSE(fast.alive(100 * kSecond + 100 * kMillisecond));
+  EXPECT_FALSE(fast.stale(100 * kSecond + 499 * kMillisecond));
+  EXPECT_TRUE(fast.stale(100 * kSecond + 500 * kMillisecond));
+  InputTracker seldom(0);
+  seldom.received(0, true);
+  EXPECT_FALSE(seldom.stale(1000 * kSecond));
+}
+
 TEST(InputTracker, RateIsMessagesPerSecond) {
   InputTracker tracker(20);
   EXPECT_EQ(tracker.rate_hz(), 0);

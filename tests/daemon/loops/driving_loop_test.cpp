@@ -341,6 +341,40 @@ TEST(DrivingLoop, SpeedThatIsNotANumberMakesTheFrameInvalid) {
   EXPECT_EQ(bench.health.frames.valid, 1u);
 }
 
+// A topic that goes silent: invalid after half a second, with its name, valid when it speaks again.
+TEST(DrivingLoop, SilentTopicMakesTheFrameInvalidUntilItSpeaksAgain) {
+  BenchOptions options;
+  options.refuse_stale = true;
+  DrivingBench bench(options);
+  uint32_t id = 0;
+  bench.send_car_state(10);
+  const auto others_speak = [&] {
+    bench.send_states();
+    bench.send_calibration();
+  };
+  for (int i = 0; i < 9; ++i) {
+    others_speak();
+    ASSERT_TRUE(bench.frame(++id).ok());
+    EXPECT_EQ(bench.loop->detail(), "");
+  }
+  for (int i = 0; i < 3; ++i) {
+    others_speak();
+    ASSERT_TRUE(bench.frame(++id).ok());
+  }
+  EXPECT_EQ(bench.health.frames.valid, 9u);
+  EXPECT_EQ(bench.health.frames.invalid(InvalidReason::kInputStale), 3u);
+  const std::string& detail = bench.loop->detail();
+  EXPECT_TRUE(detail.starts_with("carState is silent (last message ")) << detail;
+  EXPECT_TRUE(detail.ends_with(" ms ago, expected within 500 ms)")) << detail;
+  EXPECT_EQ(to_string(InvalidReason::kInputStale), "inputStale");
+  others_speak();
+  bench.send_car_state(10);
+  ASSERT_TRUE(bench.frame(++id).ok());
+  EXPECT_EQ(bench.health.frames.valid, 10u);
+  // Never heard (carControl) is no reason.
+  EXPECT_EQ(bench.loop->detail(), "");
+}
+
 // One NaN in each slice in turn.
 TEST(FieldFault27, NanInAnySliceIsNeverPublishedAndNeverRemembered) {
   const Contract contract = driving_contract();

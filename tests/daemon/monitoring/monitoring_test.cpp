@@ -51,6 +51,49 @@ void expect_driver(const DriverOutputs& have, const test::Npz& npz, const std::s
   }
 }
 
+// The networks of 2021: means, softplus of what follows, and probabilities that are ones already.
+TEST(MonitoringOutputParser, ReadsTheNetworksOfASingleDriver) {
+  OutputContract contract;
+  contract.name = "outputs";
+  contract.type = {DType::kFloat32, {1, 39}};
+  const std::pair<const char*, int64_t> heads[] = {
+      {"face_prob", 12},       {"left_eye_prob", 21},    {"right_eye_prob", 30},
+      {"left_blink_prob", 31}, {"right_blink_prob", 32}, {"sunglasses_prob", 33}};
+  contract.slices.resize(1);
+  contract.slices[0].name = "face_descs";
+  contract.slices[0].stop = 12;
+  for (const auto& [name, at] : heads) {
+    OutputSlice slice;
+    slice.name = name;
+    slice.start = at;
+    slice.stop = at + 1;
+    contract.slices.push_back(slice);
+  }
+  const auto parser = OutputParser::create({&contract, 1});
+  ASSERT_TRUE(parser.ok()) << to_string(parser.error());
+  std::vector<float> values(39);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) / 64;
+  values[6] = 0;
+  values[7] = 100;
+  values[8] = -3;
+  const std::span<const float> raw(values);
+  MonitoringOutputs outputs;
+  parser->parse({&raw, 1}, outputs);
+  EXPECT_EQ(outputs.left.face_orientation, (std::array<float, 3>{0, 1.0f / 64, 2.0f / 64}));
+  EXPECT_EQ(outputs.left.face_position, (std::array<float, 2>{3.0f / 64, 4.0f / 64}));
+  EXPECT_NEAR(outputs.left.face_orientation_deviation[0], 0.69314718, 1e-7);  // ln 2
+  EXPECT_EQ(outputs.left.face_orientation_deviation[1], 100.0f);
+  EXPECT_NEAR(outputs.left.face_orientation_deviation[2], 0.04858735, 1e-8);
+  EXPECT_EQ(outputs.left.face_prob, 12.0f / 64);
+  EXPECT_EQ(outputs.left.left_eye_prob, 21.0f / 64);
+  EXPECT_EQ(outputs.left.right_eye_prob, 30.0f / 64);
+  EXPECT_EQ(outputs.left.left_blink_prob, 31.0f / 64);
+  EXPECT_EQ(outputs.left.right_blink_prob, 32.0f / 64);
+  EXPECT_EQ(outputs.left.sunglasses_prob, 33.0f / 64);
+  EXPECT_EQ(outputs.right.face_prob, 0.0f);
+  EXPECT_EQ(outputs.wheel_on_right_prob, 0.0f);
+}
+
 TEST(MonitoringOutputParser, EqualsTheOriginal) {
   MODELD_NEED_SHARED("data/vectors/parse/dm553.npz");
   const test::Npz npz(test::shared_path("data/vectors/parse/dm553.npz"));

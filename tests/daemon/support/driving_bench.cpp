@@ -61,6 +61,7 @@ DrivingBench::DrivingBench(const BenchOptions& options)
   settings.streams = options.wide ? RoadStreams::kNarrowAndWide : RoadStreams::kNarrowOnly;
   settings.narrow = settings.wide = options.mode;
   settings.longitudinal_actuator_delay = 0.2f;
+  settings.refuse_stale_inputs = options.refuse_stale;
   auto made = driving::DrivingLoop::create({clock, transport, *engine, health}, settings,
                                            narrow->stream(true),
                                            options.wide ? wide->stream(false) : nullptr);

@@ -31,6 +31,7 @@ struct BenchOptions {
   bool calibrate = true;  // send calibration and states before the first frame
   uint32_t width = 1344;
   uint32_t height = 760;
+  bool refuse_stale = false;
   uint32_t stride = 0;  // 0: openpilot's layout; else one with a gap before chroma
 };
 

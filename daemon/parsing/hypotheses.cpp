@@ -1,0 +1,59 @@
+#include "daemon/parsing/hypotheses.h"
+
+#include <cmath>
+
+#include "daemon/parsing/activations.h"
+
+namespace modeld::parsing {
+namespace {
+
+// The order of a sort that puts NaN last.
+bool lighter(float a, float b) {
+  return a < b || (std::isnan(b) && !std::isnan(a));
+}
+
+}  // namespace
+
+HypothesisWeights hypothesis_weights(std::span<const float> raw, const HypothesisShape& shape,
+                                     size_t selection) {
+  const size_t first = 2 * shape.values + selection;
+  const auto logit = [&](size_t row) { return raw[row * shape.row_size() + first]; };
+  float most = logit(0);
+  for (size_t row = 0; row < shape.rows; ++row) {
+    if (logit(row) > most || std::isnan(logit(row))) most = logit(row);
+  }
+  HypothesisWeights weights{};
+  float sum = 0.0f;
+  for (size_t row = 0; row < shape.rows; ++row) {
+    weights[row] = safe_exp(logit(row) - most);
+    sum += weights[row];
+  }
+  for (size_t row = 0; row < shape.rows; ++row) weights[row] /= sum;
+  return weights;
+}
+
+HypothesisOrder heaviest_first(std::span<const float> weights) {
+  HypothesisOrder order{};
+  // Insertion from the back keeps later rows before equal earlier ones.
+  for (size_t row = 0; row < weights.size(); ++row) {
+    size_t place = row;
+    while (place > 0 && !lighter(weights[row], weights[order[place - 1]])) {
+      order[place] = order[place - 1];
+      --place;
+    }
+    order[place] = row;
+  }
+  return order;
+}
+
+size_t chosen_hypothesis(std::span<const float> raw, const HypothesisShape& shape,
+                         size_t selection) {
+  const HypothesisWeights weights = hypothesis_weights(raw, shape, selection);
+  const HypothesisOrder order = heaviest_first(std::span(weights).first(shape.rows));
+  if (shape.selections > 1) return order[0];
+  HypothesisWeights sorted{};
+  for (size_t i = 0; i < shape.rows; ++i) sorted[i] = weights[order[i]];
+  return order[heaviest_first(std::span(sorted).first(shape.rows))[0]];
+}
+
+}  // namespace modeld::parsing
