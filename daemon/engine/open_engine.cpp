@@ -190,12 +190,13 @@ Result<OpenedEngine> open_engine(const DaemonConfig& config, ModelRole role,
 
 Result<supervise::ExecutorWork> open_executor_work(const DaemonConfig& config, ModelRole role,
                                                    supervise::ExecutorKind kind) {
-  MODELD_ASSIGN(const TrustPolicy policy, trust_policy(config.artifact));
-  MODELD_ASSIGN(const Artifact artifact, open_artifact(config, role, policy));
   const bool fallback = kind == supervise::ExecutorKind::kFallback;
+  MODELD_ASSIGN(const TrustPolicy policy, trust_policy(config.artifact));
+  DaemonConfig own = config;
+  if (fallback) own.device.backend = "cpu";  // the artifact must be for it, too
+  MODELD_ASSIGN(const Artifact artifact, open_artifact(own, role, policy));
   const uint32_t threads = fallback ? fallback_threads(config) : config.device.threads;
-  MODELD_ASSIGN(auto device, open_backend(fallback ? "cpu" : config.device.backend,
-                                          backend_options(config, threads)));
+  MODELD_ASSIGN(auto device, open_backend(own.device.backend, backend_options(own, threads)));
   return supervise::ExecutorWork{artifact.model(), std::move(device), to_hex(artifact.digest())};
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/base/aligned_bytes.h"
 #include "runtime/base/clock.h"
 #include "runtime/opencl/cl_calls.h"
+#include "runtime/opencl/values.h"
 
 namespace modeld::opencl {
 
@@ -43,7 +44,7 @@ class Flight {
 
   AlignedBytes upload_;
   AlignedBytes downloads_[2];
-  uint32_t flags_[2] = {0, 0};
+  uint32_t flags_[kFlagCount] = {};
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = true;

@@ -118,7 +118,7 @@ View Lowering::constant(const std::vector<float>& values) {
 }
 
 RootId Lowering::flags() {
-  if (flags_ == kNoRoot) flags_ = add_root(Home::kFlags, 2 * sizeof(uint32_t));
+  if (flags_ == kNoRoot) flags_ = add_root(Home::kFlags, kFlagCount * sizeof(uint32_t));
   plan_.uses_flags = true;
   return flags_;
 }
@@ -288,7 +288,34 @@ void Lowering::write_outputs() {
   phase_ = Phase::kHistory;
   for (const StateBinding& state : program_.states) {
     plan_.next.push_back(keep(state.next, Home::kNext));
+    check_finite(state.next, plan_.next.back());
   }
+}
+
+// Counts what is infinite or not a number, so that it is refused before commit: nobody else looks
+// at a state that is not an output.
+void Lowering::check_finite(TensorId tensor, RootId root) {
+  if (!is_float(dtype(tensor))) return;
+  const View values{root, dtype(tensor), 0, shape(tensor),
+                    dense_strides(shape(tensor), Layout::kPlain)};
+  const int64_t count = values.elements();
+  if (count == 0) return;
+  const Compute compute = compute_of(values.dtype);
+  const bool wide = compute == Compute::kDouble;
+  KernelWriter writer;
+  const std::string in = writer.input(values);
+  const std::string counters = writer.flags(flags());
+  writer << "const long e = (long)get_global_id(0);\nif (e >= " << std::to_string(count)
+         << ") return;\nconst " << type_name(compute)
+         << " v = " << load(values.dtype, in, "e", compute) << ";\n"
+         << (wide ? "const ulong exponent = 0x7ff0000000000000UL;\nif ((as_ulong(v)"
+                  : "const uint exponent = 0x7f800000u;\nif ((as_uint(v)")
+         << " & exponent) == exponent) atomic_inc(&" << counters << "[2]);\n";
+  Launch launch = std::move(writer).finish();
+  constexpr size_t kGroup = 64;
+  launch.local[0] = kGroup;
+  launch.global[0] = (static_cast<size_t>(count) + kGroup - 1) / kGroup * kGroup;
+  add(std::move(launch), "finite");
 }
 
 void Lowering::place_block(Home home, uint64_t& bytes) {

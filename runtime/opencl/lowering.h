@@ -108,6 +108,7 @@ class Lowering {
   RootId add_root(Home home, uint64_t bytes, uint32_t index = 0);
   void write_outputs();
   RootId keep(TensorId tensor, Home home);
+  void check_finite(TensorId tensor, RootId root);
   void count_uses();
   void place_arena();
   void place_block(Home home, uint64_t& bytes);

@@ -287,7 +287,7 @@ Status OpenClCapture::enqueue_all() {
       MODELD_TRY(
           cl_status("clEnqueueFillBuffer",
                     calls.EnqueueFillBuffer(session_->queue(), own_[id].get(), &zero, sizeof zero,
-                                            0, 2 * sizeof zero, 0, nullptr, nullptr)));
+                                            0, kFlagCount * sizeof zero, 0, nullptr, nullptr)));
       enqueued_ = true;
     }
   }
@@ -302,10 +302,10 @@ Status OpenClCapture::enqueue_all() {
   }
   for (RootId id = 0; plan_.uses_flags && id < plan_.roots.size(); ++id) {
     if (plan_.roots[id].home != Home::kFlags) continue;
-    MODELD_TRY(cl_status(
-        "clEnqueueReadBuffer",
-        calls.EnqueueReadBuffer(session_->queue(), own_[id].get(), CL_FALSE, 0,
-                                2 * sizeof(uint32_t), flight_->flags(), 0, nullptr, nullptr)));
+    MODELD_TRY(cl_status("clEnqueueReadBuffer",
+                         calls.EnqueueReadBuffer(session_->queue(), own_[id].get(), CL_FALSE, 0,
+                                                 kFlagCount * sizeof(uint32_t), flight_->flags(), 0,
+                                                 nullptr, nullptr)));
     enqueued_ = true;
   }
   return {};
@@ -368,6 +368,7 @@ void OpenClCapture::finish_report() {
   if (plan_.uses_flags) {
     report_.index_out_of_range = flight_->flags()[0];
     report_.integer_division_by_zero = flight_->flags()[1];
+    report_.states_not_finite = flight_->flags()[2];
   }
   const ClCalls& calls = session_->calls();
   cl_ulong origin = 0;

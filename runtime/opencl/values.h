@@ -9,6 +9,10 @@
 
 namespace modeld::opencl {
 
+// Counters of one replay: indices out of range, divisions by zero, elements of next states that are
+// not finite.
+constexpr size_t kFlagCount = 3;
+
 // How the elements of a tensor of rank r follow each other in memory.
 enum class Layout : uint8_t {
   kPlain,         // C order
