@@ -15,6 +15,7 @@
 #include "tools/compile/passes/recognise_layer_norm.h"
 #include "tools/compile/passes/recognise_softmax.h"
 #include "tools/compile/passes/remove_noops.h"
+#include "tools/compile/passes/scale_attention.h"
 #include "tools/compile/passes/sink_moves.h"
 
 namespace modeld::compile {
@@ -27,6 +28,7 @@ std::span<const Pass> default_passes() {
       {"recognise-activations", recognise_activations},
       {"recognise-layer-norm", recognise_layer_norm},
       {"recognise-softmax", recognise_softmax},
+      {"scale-attention", scale_attention},
       {"merge-moves", merge_moves},
       {"sink-moves", sink_moves},
       {"merge-moves", merge_moves},

@@ -32,6 +32,7 @@ std::optional<HostTensor> before_transpose(const HostTensor& constant,
     moved[static_cast<size_t>(perm[lead + i])] = shape[i];
   }
   if (long_axes > 1) return std::nullopt;
+  if (long_axes == 0) moved.clear();  // one number has no axes to move
   return HostTensor{{constant.type.dtype, std::move(moved)}, constant.bytes};
 }
 
@@ -53,6 +54,7 @@ class Sinker {
   Result<bool> behind_binary(size_t at, size_t reader);
   Result<bool> past_constant(size_t at, size_t reader, size_t side);
   bool past_another(size_t at, size_t reader);
+  bool past_scalar(size_t at, size_t reader);
   // Swaps what the two ops do: `computing` (reading tensors not moved yet) comes first.
   void swap(size_t at, size_t reader, Op computing);
 
@@ -112,6 +114,20 @@ bool Sinker::past_another(size_t at, size_t reader) {
   return true;
 }
 
+// One number is the same for every element, wherever it lies.
+bool Sinker::past_scalar(size_t at, size_t reader) {
+  const Op& move = links_.op(at);
+  Op computing = links_.op(reader);
+  if (draft_.shape(computing.outputs[0]) != draft_.shape(move.outputs[0])) return false;
+  const size_t side = computing.inputs[0] == move.outputs[0] ? 0 : 1;
+  const HostTensor* constant = draft_.constant(computing.inputs[1 - side]);
+  if (constant == nullptr || constant->type.elements() != 1) return false;
+  if (constant->type.shape.size() > draft_.shape(move.inputs[0]).size()) return false;
+  computing.inputs[side] = move.inputs[0];
+  swap(at, reader, std::move(computing));
+  return true;
+}
+
 Result<bool> Sinker::behind_binary(size_t at, size_t reader) {
   const Op& op = links_.op(reader);
   // Broadcasting to another shape would need another Transpose.
@@ -135,6 +151,8 @@ Result<Changes> Sinker::run() {
       behind_unary(at, reader);
     } else if (kind == OpKind::kTranspose && is_binary_elementwise(op)) {
       MODELD_TRY(behind_binary(at, reader));
+    } else if (is_binary_elementwise(op)) {
+      past_scalar(at, reader);
     }
   }
   links_.finish();
