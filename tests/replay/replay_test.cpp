@@ -51,9 +51,9 @@ TEST_F(ReplayTest, BothDaemonsAnswerEveryFrameInTheOrderOfTheLog) {
   std::vector<std::string> want = {"initData", "sentinel"};
   for (int i = 0; i < 4; ++i) {
     // Ids before the first frame's count as skipped (interoperability facts 5.6 and 7.4).
-    want.insert(want.end(), {"modelV2", "drivingModelData",
-                             i == 0 ? "cameraOdometry invalid" : "cameraOdometry",
-                             "driverStateV2"});
+    want.insert(want.end(),
+                {"modelV2", "drivingModelData",
+                 i == 0 ? "cameraOdometry invalid" : "cameraOdometry", "driverStateV2"});
   }
   want.push_back("sentinel");
   EXPECT_EQ(kinds, want);

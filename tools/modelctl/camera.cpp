@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "ipc/frames/vision_protocol.h"
@@ -10,6 +11,7 @@
 #include "tools/modelctl/report.h"
 #include "tools/modelctl/subcommand.h"
 #include "tools/modelctl/transport_options.h"
+#include "tools/replay/route_feed.h"
 #include "warp/nv12_layout.h"
 
 namespace modeld::modelctl {
@@ -17,6 +19,7 @@ namespace {
 
 struct Options {
   TransportChoice transport;
+  std::string route;
   std::string road;
   std::string cabin;
   std::string size = "1928x1208";
@@ -64,7 +67,60 @@ Result<ScenePictures> pictures_of(const Options& options, const SceneOptions& sc
   return pictures;
 }
 
+// Asks whether --seconds are over or somebody pressed Ctrl-C.
+std::function<bool()> stop_after(double seconds, const Clock& clock) {
+  const Nanoseconds end =
+      seconds > 0 ? clock.monotonic() + static_cast<Nanoseconds>(seconds * kSecond) : 0;
+  return [end, &clock] { return interrupted() || (end != 0 && clock.monotonic() >= end); };
+}
+
+void print_route(const replay::RouteFeed& feed, const Options& options) {
+  Json cameras = Json::object();
+  for (const replay::Camera camera : replay::kCameras) {
+    const auto size = feed.size(camera);
+    if (!size) continue;
+    const std::string name(names_of(camera).name);
+    cameras[name] = {{"frames", feed.shown(camera)},
+                     {"without_picture", feed.missing(camera)},
+                     {"width", size->width},
+                     {"height", size->height}};
+    if (options.json) continue;
+    std::printf("%s: sent %llu frames of %ux%u; %llu had no picture\n", name.c_str(),
+                static_cast<unsigned long long>(feed.shown(camera)), size->width, size->height,
+                static_cast<unsigned long long>(feed.missing(camera)));
+  }
+  if (options.json) {
+    print_json({{"server", options.server}, {"route", options.route}, {"cameras", cameras}});
+  }
+}
+
+Status serve_route(const Options& options) {
+  const Clock& clock = Clock::real();
+  if (!options.road.empty() || !options.cabin.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "what to show")
+        .expecting("a route, or pictures", "both");
+  }
+  replay::RouteFeedOptions feeding;
+  feeding.socket_dir = options.socket_dir;
+  feeding.prefix = ipc::openpilot_prefix();
+  feeding.server = options.server;
+  feeding.messages = options.messages;
+  feeding.names = name_set(options.transport);
+  MODELD_ASSIGN(const replay::RouteFiles files, replay::find_route(options.route));
+  MODELD_ASSIGN(const replay::RouteLog log, replay::RouteLog::load(files));
+  MODELD_ASSIGN(const auto transport, open_transport(options.transport, clock));
+  MODELD_ASSIGN(const auto feed, replay::RouteFeed::create(clock, *transport, files, log, feeding));
+  if (!options.params_dir.empty()) MODELD_TRY(MessageFeed::write_car_params(options.params_dir));
+  note_interrupts();
+  std::fprintf(stderr, "serving %s as %s in %s%s\n", options.route.c_str(), options.server.c_str(),
+               options.socket_dir.c_str(), options.messages ? ", with messages" : "");
+  MODELD_TRY(feed->run(stop_after(options.seconds, clock)));
+  print_route(*feed, options);
+  return {};
+}
+
 Status serve(const Options& options) {
+  if (!options.route.empty()) return serve_route(options);
   const Clock& clock = Clock::real();
   MODELD_ASSIGN(const SceneOptions scene, scene_options(options));
   MODELD_ASSIGN(const ScenePictures pictures, pictures_of(options, scene));
@@ -76,10 +132,7 @@ Status serve(const Options& options) {
   std::fprintf(stderr, "serving %ux%u at 20 Hz as %s in %s%s\n", scene.width, scene.height,
                scene.server.c_str(), scene.socket_dir.c_str(),
                scene.messages ? ", with messages" : "");
-  const Nanoseconds end =
-      options.seconds > 0 ? clock.monotonic() + static_cast<Nanoseconds>(options.seconds * kSecond)
-                          : 0;
-  MODELD_TRY(feed->run([&] { return interrupted() || (end != 0 && clock.monotonic() >= end); }));
+  MODELD_TRY(feed->run(stop_after(options.seconds, clock)));
   if (options.json) {
     print_json({{"server", scene.server},
                 {"width", scene.width},
@@ -97,7 +150,11 @@ Status serve(const Options& options) {
 void add_camera(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<Options>();
   Subcommand command(app, "camera",
-                     "Serve camera frames made of pictures: narrow and wide road, and cabin");
+                     "Serve camera frames, of a recorded route or made of pictures: narrow and"
+                     " wide road, and cabin");
+  command.add_option("ROUTE", options->route,
+                     "A route as `modelctl replay` reads it, played once in its own time"
+                     " (default: pictures)");
   command.add_option("--road", options->road, "PNG or JPEG (default: a drawn road)");
   command.add_option("--cabin", options->cabin, "PNG or JPEG (default: a drawn cabin)");
   command.add_option("--size", options->size, "Pixels of every camera").with_default();

@@ -28,6 +28,7 @@ void add_devices(CLI::App& app, Action& chosen);
 void add_dump(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 void add_keygen(CLI::App& app, Action& chosen);
+void add_record(CLI::App& app, Action& chosen);
 void add_replay(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_sample(CLI::App& app, Action& chosen);

@@ -20,6 +20,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_config(app, chosen);
   add_camera(app, chosen);
   add_dump(app, chosen);
+  add_record(app, chosen);
   add_replay(app, chosen);
   add_bench_bus(app, chosen);
   add_demo(app, chosen);

@@ -6,6 +6,7 @@
 #include "tools/modelctl/progress.h"
 #include "tools/modelctl/replay_models.h"
 #include "tools/modelctl/replay_report.h"
+#include "tools/modelctl/replay_suite.h"
 #include "tools/modelctl/report.h"
 #include "tools/modelctl/subcommand.h"
 #include "tools/replay/log_writer.h"
@@ -28,6 +29,9 @@ struct Options {
   double tolerance = 0;
   double actuator_delay = -1;  // s; negative: not given
   bool json = false;
+  // Suites.
+  SuiteOptions suite;
+  std::vector<std::string> merge;
 };
 
 replay::ReplayRequest request_of(const Options& options, Progress& progress) {
@@ -71,9 +75,9 @@ Status report(const Options& options, const replay::ReplayReport& report,
 }
 
 Status replay_one(const Options& options) {
-  if (options.route.empty() || options.out.empty()) {
-    return Error(ErrorCode::kInvalidArgument, "what to replay, and where to")
-        .expecting("ROUTE and --out LOG", options.route.empty() ? "no ROUTE" : "no --out");
+  if (options.out.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "where to write the answers")
+        .expecting("--out LOG", "none");
   }
   MODELD_ASSIGN(const ReplayModels models, ReplayModels::load(options.models));
   note_interrupts();
@@ -90,6 +94,23 @@ Status replay_one(const Options& options) {
     MODELD_ASSIGN(comparison, compare(options, request, *outcome));
   }
   return report(options, outcome->report, comparison);
+}
+
+Status replay_any(Options options) {
+  SuiteOptions& suite = options.suite;
+  suite.version = options.version;
+  suite.models = options.models;
+  suite.tolerance = options.tolerance;
+  suite.json = options.json;
+  const int kinds = (options.route.empty() ? 0 : 1) + (suite.folder.empty() ? 0 : 1) +
+                    (options.merge.empty() ? 0 : 1);
+  if (kinds != 1) {
+    return Error(ErrorCode::kInvalidArgument, "what to replay")
+        .expecting("one of ROUTE, --expect DIR and --merge FILE...", std::to_string(kinds));
+  }
+  if (!options.merge.empty()) return merge_suite(options.merge, suite);
+  if (!suite.folder.empty()) return run_suite(suite);
+  return replay_one(options);
 }
 
 }  // namespace
@@ -132,11 +153,25 @@ void add_replay(CLI::App& app, Action& chosen) {
       .add_option("--actuator-delay", options->actuator_delay,
                   "Longitudinal actuator delay, s (default: from the log's carParams)")
       .in_range(0.0, 10.0);
+  command.add_option("--expect", options->suite.folder,
+                     "Replay a suite instead: a folder with a folder for each route, its"
+                     " expected.zst in it");
+  command
+      .add_option("--shard", options->suite.shard,
+                  "I/N: of the suite, every N-th case from the I-th on, by name")
+      .with_default();
+  command.add_option("--results", options->suite.results,
+                     "Results file, written after each case; what it holds is not done again");
+  command.add_option("--junit", options->suite.junit, "JUnit XML of the results");
+  command.add_flag("--update", options->suite.update,
+                   "Write the answers of the suite's routes as their expected.zst");
+  command.add_option("--merge", options->merge,
+                     "Make one of the results files of all shards; with --results and --junit");
   command.add_json_flag(options->json);
   command.set_example(
       "modelctl replay 0000002b--2686b5a2d0--1 --artifact driving.model --out out.zst"
       " --compare 0000002b--2686b5a2d0--1/rlog.zst");
-  command.set_action(chosen, [options] { return replay_one(*options); });
+  command.set_action(chosen, [options] { return replay_any(*options); });
 }
 
 }  // namespace modeld::modelctl

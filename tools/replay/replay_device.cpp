@@ -35,6 +35,7 @@ class ReplayCapture final : public Capture, private Submission {
     MODELD_TRY(in_flight_->wait(Deadline::after(Clock::real(), patience_)));
     report_ = in_flight_->report();
     report_.phases = {};
+    report_.cpu_wait = 0;
     return {};
   }
   const ReplayReport& report() const override { return report_; }

@@ -8,7 +8,7 @@
 namespace modeld::replay {
 
 // Passes everything on to `inner`, but for two things: a wait's deadline, which the daemons state
-// on the replay's clock, becomes `patience` on the machine's; and reports carry no phase times,
+// on the replay's clock, becomes `patience` on the machine's; and reports carry no times,
 // which would put the machine's clock into messages.
 class ReplayDevice final : public Device {
  public:
@@ -24,6 +24,11 @@ class ReplayDevice final : public Device {
   Result<std::unique_ptr<Buffer>> import_host(std::span<std::byte> pages) override {
     return inner_->import_host(pages);
   }
+  Result<std::unique_ptr<Buffer>> import_shared(int fd, std::span<std::byte> pages) override {
+    return inner_->import_shared(fd, pages);
+  }
+  bool abandon() override { return inner_->abandon(); }
+  Status seal() override { return inner_->seal(); }
   Result<std::unique_ptr<Capture>> record(const Program& program, WeightSource& weights,
                                           const CaptureOptions& options) override;
 

@@ -1,21 +1,12 @@
 #include "tools/replay/replayer.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
 
 namespace modeld::replay {
 namespace {
 
-// How long one sleep of a paced replay is at most, so that a stop is seen.
-constexpr Nanoseconds kSleep = 100 * kMillisecond;
 constexpr float kLargestActuatorDelay = 10.0f;  // s; as read_car_params()
-
-void sleep_for(Nanoseconds duration) {
-  const timespec length{duration / kSecond, duration % kSecond};
-  nanosleep(&length, nullptr);
-}
 
 bool any_wants(const std::vector<ReplayModel>& models, Camera camera) {
   return std::any_of(models.begin(), models.end(), [&](const ReplayModel& each) {
@@ -140,28 +131,15 @@ Status Replayer::show(const TimelineEntry& entry) {
   return {};
 }
 
-Status Replayer::pace(Nanoseconds time) {
-  if (options_.stop()) return Error(ErrorCode::kInterrupted, "replay was stopped");
-  if (options_.rate <= 0 || time <= begin_) return {};
-  const auto due =
-      real_begin_ + static_cast<Nanoseconds>(static_cast<double>(time - begin_) / options_.rate);
-  while (true) {
-    const Nanoseconds wait = due - Clock::real().monotonic();
-    if (wait <= 0) return {};
-    sleep_for(std::min(wait, kSleep));
-    if (options_.stop()) return Error(ErrorCode::kInterrupted, "replay was stopped");
-  }
-}
-
 Status Replayer::play(const TimelineEntry& entry) {
-  MODELD_TRY(pace(entry.time));
+  MODELD_TRY(pacer_.wait_for(entry.time));
   // Time never goes back, and 0 would mean "never".
   clock_.set(std::max({clock_.monotonic(), entry.time, Nanoseconds{1}}));
   return entry.is_frame ? show(entry) : deliver(log_.messages()[entry.index]);
 }
 
 Result<ReplayReport> Replayer::run() {
-  real_begin_ = Clock::real().monotonic();
+  pacer_.begin(begin_);
   clock_.set(std::max(timeline_.front().time, Nanoseconds{1}));
   const double whole = static_cast<double>(std::max<Nanoseconds>(end_ - begin_, 1));
   for (const TimelineEntry& entry : timeline_) {

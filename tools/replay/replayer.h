@@ -13,6 +13,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/result.h"
 #include "tools/replay/frame_list.h"
+#include "tools/replay/pacer.h"
 #include "tools/replay/picture_reel.h"
 #include "tools/replay/role_player.h"
 #include "tools/replay/route_files.h"
@@ -66,19 +67,22 @@ class Replayer {
 
  private:
   Replayer(const RouteFiles& files, const RouteLog& log, ReplayOptions options)
-      : files_(files), log_(log), options_(std::move(options)) {}
+      : files_(files),
+        log_(log),
+        options_(std::move(options)),
+        pacer_(options_.rate, options_.stop) {}
 
   Status prepare_cameras(const std::vector<ReplayModel>& models);
   Status prepare_times();
   Status play(const TimelineEntry& entry);
   Status deliver(const LoggedMessage& message);
   Status show(const TimelineEntry& entry);
-  Status pace(Nanoseconds time);
   ReplayReport make_report() const;
 
   const RouteFiles& files_;
   const RouteLog& log_;
   const ReplayOptions options_;
+  Pacer pacer_;
   // The oldest first: players use the transport and the clock.
   ManualClock clock_;
   ipc::MemoryTransport transport_{clock_};
@@ -91,7 +95,6 @@ class Replayer {
   std::vector<std::unique_ptr<RolePlayer>> players_;
   Nanoseconds begin_ = 0;
   Nanoseconds end_ = 0;
-  Nanoseconds real_begin_ = 0;
   float actuator_delay_ = 0;
   PerCamera<std::optional<std::pair<uint32_t, uint32_t>>> shown_;
 };

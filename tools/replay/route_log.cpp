@@ -1,6 +1,7 @@
 #include "tools/replay/route_log.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -86,42 +87,56 @@ class LogScan {
         ++log_.statistics_.unknown;
         return;
       }
-      if (note(event)) return;
       const std::string_view service = service_of(kind);
-      if (listened_to(service)) kept = keep(event, service, message);
+      const bool wanted = listened_to(service);
+      if (!wanted && !notable(event)) return;
+      // Follows every pointer: what is broken anywhere is not used at all.
+      (void)event.totalSize();
+      if (wanted) {
+        kept = keep(event, service, message);
+      } else {
+        note(event);
+      }
     });
     if (!read.ok()) ++log_.statistics_.broken;
     return kept;
   }
 
   // Kinds that tell the replay something and are not delivered.
-  bool note(wire::Event::Reader event) {
+  static bool notable(wire::Event::Reader event) {
+    return event.isInitData() || event.isCarParams() || event.isNarrowRoadEncodeIdx() ||
+           event.isWideRoadEncodeIdx() || event.isCabinEncodeIdx() ||
+           event.isQNarrowRoadEncodeIdx();
+  }
+
+  void note(wire::Event::Reader event) {
+    const auto index = [&](Camera camera, wire::EncodeIndex::Reader entry) {
+      log_.index_[index_of(camera)].push_back(encode_entry(entry, segment_));
+    };
     switch (event.which()) {
       case wire::Event::INIT_DATA:
         log_.device_type_ = static_cast<uint16_t>(event.getInitData().getDeviceType());
-        return true;
+        break;
       case wire::Event::CAR_PARAMS:
         if (!log_.actuator_delay_) {
           log_.actuator_delay_ = event.getCarParams().getLongitudinalActuatorDelay();
         }
-        return true;
+        break;
       case wire::Event::NARROW_ROAD_ENCODE_IDX:
-        return note_index(Camera::kNarrowRoad, event.getNarrowRoadEncodeIdx());
+        index(Camera::kNarrowRoad, event.getNarrowRoadEncodeIdx());
+        break;
       case wire::Event::WIDE_ROAD_ENCODE_IDX:
-        return note_index(Camera::kWideRoad, event.getWideRoadEncodeIdx());
+        index(Camera::kWideRoad, event.getWideRoadEncodeIdx());
+        break;
       case wire::Event::CABIN_ENCODE_IDX:
-        return note_index(Camera::kCabin, event.getCabinEncodeIdx());
+        index(Camera::kCabin, event.getCabinEncodeIdx());
+        break;
       case wire::Event::Q_NARROW_ROAD_ENCODE_IDX:
         log_.preview_index_.push_back(encode_entry(event.getQNarrowRoadEncodeIdx(), segment_));
-        return true;
+        break;
       default:
-        return false;
+        break;
     }
-  }
-
-  bool note_index(Camera camera, wire::EncodeIndex::Reader index) {
-    log_.index_[index_of(camera)].push_back(encode_entry(index, segment_));
-    return true;
   }
 
   Status keep(wire::Event::Reader event, std::string_view service,
