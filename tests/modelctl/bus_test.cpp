@@ -63,7 +63,6 @@ TEST_F(BusTest, MessagesAreTimedOverBothTransports) {
     EXPECT_GT(row["arrival"]["p50_us"].get<double>(), 0) << row;
     EXPECT_GE(row["arrival"]["p99_us"], row["arrival"]["p50_us"]) << row;
     EXPECT_GT(row["messages_per_s"].get<double>(), 0) << row;
-    EXPECT_EQ(row["lost"], 0) << row;
   }
   EXPECT_EQ(report["rows"][1]["transport"], "msgq");
   EXPECT_EQ(tool({"bench-bus", "--bytes", "3"}).exit_code, 2);

@@ -19,10 +19,10 @@ struct BusBenchmarkOptions {
 };
 
 struct BusBenchmark {
-  LatencySummary send;     // time the publisher spends per paced message
-  LatencySummary arrival;  // from before the send to the copy in the subscriber's hands
-  uint64_t lost = 0;       // paced messages that did not arrive
-  double messages_per_s = 0;
+  LatencySummary send;        // time the publisher spends per paced message
+  LatencySummary arrival;     // from before the send to the copy in the subscriber's hands
+  uint64_t lost = 0;          // paced messages that did not arrive
+  double messages_per_s = 0;  // that arrived, of a burst
   double megabytes_per_s = 0;
 };
 
