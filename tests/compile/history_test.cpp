@@ -134,6 +134,90 @@ TEST(History, EraESeesWhatUpstreamSaw) {
             doubles(vectors.row<float>("desire_pulse_history", 10)));
 }
 
+// Era A: every frame counts, and the network hears its own desired curvature again.
+constexpr const char* kEraA = R"(
+name = "echo"
+role = "driving"
+[[stage]]
+[stage.inputs.input_imgs]
+history = { axis = 1, size = 6 }
+[stage.inputs.desire]
+source = "desire_pulse"
+history = { axis = 1 }
+[stage.inputs.features_buffer]
+feedback = "hidden_state"
+history = { axis = 1 }
+[stage.inputs.prev_desired_curv]
+feedback = "desired_curvature[0:1]"
+history = { axis = 1 }
+[stage.inputs.h]
+[stage.inputs.curvature]
+[stage.outputs.hidden]
+slices = { hidden_state = [0, 2] }
+[stage.outputs.curve]
+slices = { desired_curvature = [0, 2] }
+)";
+
+TEST(History, EraASeesWhatUpstreamSaw) {
+  MODELD_NEED_SHARED("data/vectors/history/eraA.npz");
+  const Npz vectors(test::shared_path("data/vectors/history/eraA.npz"));
+  OnnxBuilder graph(18);
+  graph.input("input_imgs", DType::kFloat32, {1, 12, 2, 3});
+  graph.input("desire", DType::kFloat32, {1, 100, 8});
+  graph.input("features_buffer", DType::kFloat32, {1, 99, 2});
+  graph.input("prev_desired_curv", DType::kFloat32, {1, 100, 1});
+  graph.input("h", DType::kFloat32, {1, 2}).input("curvature", DType::kFloat32, {1, 2});
+  const std::vector<std::string> names = {"input_imgs", "desire", "features_buffer",
+                                          "prev_desired_curv"};
+  for (const std::string& name : names) {
+    graph.output("seen_" + name).node("Identity", {name}, {"seen_" + name});
+  }
+  graph.output("hidden").node("Identity", {"h"}, {"hidden"});
+  graph.output("curve").node("Identity", {"curvature"}, {"curve"});
+  const TempDir folder;
+  const auto compiled = compile(graph.save(folder / "echo.onnx"), kEraA);
+  ASSERT_TRUE(compiled.ok()) << to_string(compiled.error());
+  ModelRunner runner(compiled->model);
+  const auto frames = vectors.values<int64_t>("frames");
+  size_t row = 0;
+  for (size_t frame = 0; frame < kFrames; ++frame) {
+    Tensors inputs;
+    inputs["input_imgs"] =
+        make_tensor(DType::kFloat32, {1, 6, 2, 3}, doubles(vectors.row<uint8_t>("warped", frame)));
+    inputs["desire_pulse"] =
+        make_tensor(DType::kFloat32, {8}, doubles(vectors.row<float>("desire_pulse_in", frame)));
+    inputs["h"] = hidden_state(vectors, frame, {1, 2});
+    // Behind the value lies its log-deviation, which must not be taken for it.
+    inputs["curvature"] = make_tensor(DType::kFloat32, {1, 2},
+                                      {vectors.row<float>("desired_curvature", frame)[0], -77.0});
+    const Tensors seen = runner.run(inputs);
+    if (row == frames.size() || frames[row] != static_cast<int64_t>(frame)) continue;
+    SCOPED_TRACE("frame " + std::to_string(frame));
+    for (const std::string& name : names) expect_row(vectors, name, row, seen.at("seen_" + name));
+    ++row;
+  }
+  EXPECT_EQ(row, 11u);
+}
+
+TEST(History, PartOfASliceMustLieInside) {
+  for (const std::string part : {"hidden_state[0:3]", "hidden_state[1:1]", "hidden_state[2:1]"}) {
+    OnnxBuilder graph(18);
+    graph.input("back", DType::kFloat32, {1}).input("h", DType::kFloat32, {1, 2});
+    graph.output("hidden").output("seen");
+    graph.node("Identity", {"h"}, {"hidden"});
+    graph.node("Identity", {"back"}, {"seen"});
+    const TempDir folder;
+    const auto compiled =
+        compile(graph.save(folder / "m.onnx"),
+                "name = 'm'\nrole = 'other'\n[[stage]]\n[stage.inputs.back]\nfeedback = '" + part +
+                    "'\n[stage.inputs.h]\n[stage.outputs.hidden]\n"
+                    "slices = { hidden_state = [0, 2] }\n");
+    ASSERT_FALSE(compiled.ok()) << part;
+    EXPECT_NE(to_string(compiled.error()).find("stop <= 2"), std::string::npos)
+        << to_string(compiled.error());
+  }
+}
+
 // Era C: the policy network's features include those of the frame itself.
 constexpr const char* kEraC = R"(
 name = "split"

@@ -41,6 +41,35 @@ TEST(Pipeline, ShippedStatefulAndMonitoring) {
   EXPECT_EQ(monitoring->stages[0].find_input("input_img")->sources[0].warp->border_fill, 16);
 }
 
+TEST(Pipeline, ShippedMonitoringOf2021) {
+  const auto pipeline = read_pipeline(shipped("monitoring_2021.toml"));
+  ASSERT_TRUE(pipeline.ok()) << to_string(pipeline.error());
+  const InputSpec* image = pipeline->stages[0].find_input("input_img");
+  EXPECT_EQ(image->sources[0].warp->transform, "cabin_portrait_transform");
+  EXPECT_EQ(image->scale, 1.0 / 128);
+  EXPECT_EQ(pipeline->stages[0].slices.at("outputs").size(), 13u);
+}
+
+// One for each form of the driving network (facts 4.4).
+TEST(Pipeline, ShippedFormsOfTheDrivingNetwork) {
+  const auto oldest = read_pipeline(shipped("driving_2024.toml"));
+  ASSERT_TRUE(oldest.ok()) << to_string(oldest.error());
+  EXPECT_EQ(oldest->stages[0].find_input("input_imgs")->history->stride, 1);
+  EXPECT_EQ(oldest->stages[0].find_input("prev_desired_curv")->feedback, "desired_curvature[0:1]");
+  EXPECT_EQ(oldest->stages[0].find_input("lateral_control_params")->sources[0].source,
+            "lateral_control_params");
+  const auto split = read_pipeline(shipped("driving_2025.toml"));
+  ASSERT_TRUE(split.ok()) << to_string(split.error());
+  ASSERT_EQ(split->stages.size(), 2u);
+  EXPECT_EQ(split->stages[1].file, "driving_policy.onnx");
+  EXPECT_EQ(split->stages[1].find_input("features_buffer")->from, "vision.hidden_state");
+  EXPECT_EQ(split->stages[1].find_input("features_buffer")->history->delay, 0);
+  const auto later = read_pipeline(shipped("driving_split.toml"));
+  ASSERT_TRUE(later.ok()) << to_string(later.error());
+  EXPECT_TRUE(later->stages[1].find_input("action_t")->optional);
+  EXPECT_FALSE(later->stages[1].find_input("desire_pulse")->optional);
+}
+
 void expect_refusal(const std::string& text, const std::string& line, const std::string& word) {
   const auto pipeline = parse_pipeline(text, "p.toml");
   ASSERT_FALSE(pipeline.ok()) << word;
@@ -72,6 +101,7 @@ TEST(Pipeline, WrongTypesAndValues) {
   expect_refusal(kHead + "[stage.inputs.x]\nsource = 'rear'\n", "5", "found rear");
   expect_refusal(kHead + "[stage.inputs.x]\nsource = 'cabin'\n", "5", "a frame with a warp");
   expect_refusal(kHead + "[stage.inputs.x]\nsource = 'action_t'\nfeedback = 'y'\n", "5", "several");
+  expect_refusal(kHead + "[stage.inputs.x]\noptional = 'yes'\n", "5", "true or false");
   expect_refusal(kHead + "file = '../x.onnx'\n", "4", "a path");
   expect_refusal(kHead + "[ranges]\nplan = [3, 1]\n", "5", "'ranges.plan'");
 }

@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "runtime/reference/reference_device.h"
 #include "tests/compile/model_runner.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_data.h"
 #include "tools/compile/compile.h"
 #include "tools/compile/constant.h"
 #include "tools/samples/sample_network.h"
+#include "warp/calibration.h"
 
 namespace modeld::compile {
 namespace {
@@ -82,6 +85,47 @@ double face_in_grey(const std::string& name) {
   HostTensor grey{{DType::kFloat32, {1, 6, 320, 160}}, {}};
   grey.bytes.resize(grey.type.bytes());
   return to_doubles(runner.run({{"input_img", grey}}).at("outputs"))[12];
+}
+
+// The same through the shipped pipeline: a grey picture of the whole cabin.
+double face_in_grey_cabin(const std::string& name) {
+  CompileOptions options;
+  options.make_references = false;
+  options.pipeline =
+      std::filesystem::path(MODELD_SOURCE_ROOT) / "config/pipelines/monitoring_2021.toml";
+  const auto compiled = compile_onnx(test::shared_path("data/models/" + name + ".onnx"), options);
+  EXPECT_TRUE(compiled.ok()) << to_string(compiled.error());
+  if (!compiled.ok()) return -1;
+  const OutputSlice* face = compiled->model.contract.outputs[0].find_slice("face_prob");
+  EXPECT_NE(face, nullptr);
+  EXPECT_EQ(face->start, 12);
+  const auto device = open_reference_device();
+  CaptureOptions frames;
+  const auto layout = Nv12Layout::openpilot(1928, 1208);
+  frames.frames.push_back({"cabin", *layout, InputMode::kUpload});
+  const auto capture = device->record(compiled->model.program, *compiled->model.weights, frames);
+  EXPECT_TRUE(capture.ok()) << to_string(capture.error());
+  for (size_t i = 0; i < (*capture)->inputs().size(); ++i) {
+    const auto staging = (*capture)->staging(i);
+    if ((*capture)->inputs()[i].name == "cabin") {
+      std::fill(staging.begin(), staging.end(), std::byte{128});
+    } else {
+      const Matrix3f matrix = to_float(portrait_matrix());
+      std::memcpy(staging.data(), matrix.m.data(), sizeof(matrix.m));
+    }
+  }
+  auto submission = (*capture)->replay();
+  EXPECT_TRUE(submission.ok());
+  EXPECT_TRUE((*submission)->wait(Deadline::after(Clock::real(), 600 * kSecond)).ok());
+  float value = 0;
+  std::memcpy(&value, (*capture)->output(0).data() + 12 * sizeof(float), sizeof value);
+  return value;
+}
+
+TEST(RealNetworks, OldMonitoringNetworksThroughTheirPipeline) {
+  MODELD_NEED_SHARED("data/models/dm-2021-08.onnx");
+  EXPECT_NEAR(face_in_grey_cabin("dm-2021-06"), 0.000, 0.0006);
+  EXPECT_NEAR(face_in_grey_cabin("dm-2021-08"), 0.17, 0.006);
 }
 
 // Facts, test material: 0.000 and 0.17; the second network has its normalisation not folded.

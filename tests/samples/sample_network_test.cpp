@@ -121,7 +121,7 @@ TEST_P(SampleNetwork, NodesAreOrderedAndNamed) {
 
 INSTANTIATE_TEST_SUITE_P(All, SampleNetwork,
                          testing::Values(SampleKind::kDriving, SampleKind::kDrivingStateful,
-                                         SampleKind::kMonitoring),
+                                         SampleKind::kDrivingVision, SampleKind::kMonitoring),
                          [](const auto& instance) {
                            std::string name(to_string(instance.param));
                            std::erase(name, '-');

@@ -14,6 +14,7 @@ constexpr auto kVectors = std::to_array<std::pair<std::string_view, int64_t>>({
     {"desire_pulse", 8},
     {"traffic_convention", 2},
     {"action_t", 2},
+    {"lateral_control_params", 2},
     {"calibration", 3},
 });
 

@@ -1,6 +1,8 @@
 #include "tools/compile/model_builder.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <set>
 #include <unordered_set>
 
@@ -57,6 +59,23 @@ std::map<std::string, std::string> state_pairs(const OnnxGraph& graph) {
   return pairs;
 }
 
+// Of "name[start:stop]"; nothing for a name without such an end.
+std::optional<NamedRange> trailing_range(std::string_view text) {
+  const size_t open = text.rfind('[');
+  if (!text.ends_with(']') || open == std::string_view::npos || open == 0) return std::nullopt;
+  const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  const size_t colon = inside.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  NamedRange range{std::string(text.substr(0, open)), 0, 0};
+  const auto read = [](std::string_view digits, int64_t& value) {
+    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return result.ec == std::errc() && result.ptr == digits.data() + digits.size() && value >= 0;
+  };
+  const bool numbers =
+      read(inside.substr(0, colon), range.start) && read(inside.substr(colon + 1), range.stop);
+  return numbers ? std::optional(std::move(range)) : std::nullopt;
+}
+
 class Builder {
  public:
   Builder(const std::filesystem::path& onnx, const Pipeline& pipeline, const BuildOptions& options)
@@ -83,10 +102,11 @@ class Builder {
   Result<TensorId> scaled(TensorId id, const InputSpec& spec);
   Result<TensorId> feedback(const InputSpec& spec, int64_t elements);
 
-  Result<TensorId> part(const Stage& stage, const std::string& output, const NamedRange& range);
-  // The value of an output or slice, "stage.name" or (for feedback) a name found in one stage.
+  Result<TensorId> part(TensorId whole, const NamedRange& range);
+  // The value of an output or slice, "stage.name" or (for feedback) a name found in one stage, or
+  // the part "[start:stop]" of one.
   Result<TensorId> named_value(const std::string& name);
-  std::optional<std::pair<const Stage*, std::string>> find_slice(const std::string& name) const;
+  Result<TensorId> whole_value(const std::string& name);
   Result<TensorId> fit(TensorId id, const Shape& shape, const std::string& name, Phase phase);
 
   Status connect_states();
@@ -242,7 +262,7 @@ Status Builder::check_mentioned(const Stage& stage) const {
   for (const InputSpec& spec : stage.spec->inputs) {
     const bool known = std::any_of(inputs.begin(), inputs.end(),
                                    [&](const OnnxInput& input) { return input.name == spec.name; });
-    if (!known) {
+    if (!known && !spec.optional) {
       return invalid("pipeline line " + std::to_string(spec.line) + ": the graph has no input '" +
                      printable(spec.name) + "'");
     }
@@ -330,10 +350,8 @@ Status Builder::add_stage(Stage& stage) {
   return name_slices(stage);
 }
 
-Result<TensorId> Builder::part(const Stage& stage, const std::string& output,
-                               const NamedRange& range) {
+Result<TensorId> Builder::part(TensorId whole, const NamedRange& range) {
   Draft& draft = model_.draft;
-  const TensorId whole = stage.outputs.at(output);
   MODELD_ASSIGN(const TensorId flat,
                 draft.reshaped(whole, {draft.type(whole).elements()}, range.name));
   if (range.start == 0 && range.stop == draft.type(whole).elements()) return flat;
@@ -345,6 +363,19 @@ Result<TensorId> Builder::part(const Stage& stage, const std::string& output,
 }
 
 Result<TensorId> Builder::named_value(const std::string& name) {
+  const std::optional<NamedRange> range = trailing_range(name);
+  if (!range) return whole_value(name);
+  MODELD_ASSIGN(const TensorId whole, whole_value(range->name));
+  const int64_t have = model_.draft.type(whole).elements();
+  if (range->start >= range->stop || range->stop > have) {
+    return invalid("'" + printable(name) + "' is no part of it")
+        .expecting("[start:stop] with 0 <= start < stop <= " + std::to_string(have),
+                   std::to_string(range->start) + ":" + std::to_string(range->stop));
+  }
+  return part(whole, *range);
+}
+
+Result<TensorId> Builder::whole_value(const std::string& name) {
   for (const Stage& stage : stages_) {
     const std::string prefix = stage.spec->name + ".";
     const std::string local = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
@@ -353,7 +384,7 @@ Result<TensorId> Builder::named_value(const std::string& name) {
     }
     for (const auto& [output, slices] : stage.slices) {
       for (const NamedRange& range : slices) {
-        if (range.name == local) return part(stage, output, range);
+        if (range.name == local) return part(stage.outputs.at(output), range);
       }
     }
   }

@@ -81,8 +81,8 @@ Result<HistorySpec> read_history(TomlTable& table) {
 
 // What the daemons put into a source (contract.h).
 constexpr std::array<std::string_view, 3> kFrameSources = {"narrow_road", "wide_road", "cabin"};
-constexpr std::array<std::string_view, 4> kVectorSources = {"desire_pulse", "traffic_convention",
-                                                            "action_t", "calibration"};
+constexpr std::array<std::string_view, 5> kVectorSources = {
+    "desire_pulse", "traffic_convention", "action_t", "lateral_control_params", "calibration"};
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -123,6 +123,7 @@ Result<InputSpec> read_input(TomlTable& table, std::string name) {
   InputSpec input;
   input.name = std::move(name);
   input.line = table.line();
+  MODELD_ASSIGN(input.optional, table.flag("optional"));
   MODELD_ASSIGN(SourceSpec source, read_source(table));
   MODELD_ASSIGN(input.sources, read_stack(table));
   MODELD_ASSIGN(input.feedback, table.text("feedback"));

@@ -40,10 +40,11 @@ struct HistorySpec {
 
 // Exactly one of `sources` (more than one: stacked along axis 0), `feedback` and `from` is given.
 struct InputSpec {
-  std::string name;  // of the graph input
-  int line = 0;      // in the pipeline file, for messages
+  std::string name;       // of the graph input
+  int line = 0;           // in the pipeline file, for messages
+  bool optional = false;  // the graph may lack it
   std::vector<SourceSpec> sources;
-  std::string feedback;  // an output slice of the previous frame
+  std::string feedback;  // an output slice of the previous frame, or "slice[start:stop]"
   std::string from;      // "stage.slice": of an earlier stage, this frame
   std::optional<HistorySpec> history;
   double scale = 1;

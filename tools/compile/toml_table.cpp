@@ -91,6 +91,14 @@ Result<double> TomlTable::number(std::string_view key, double otherwise) {
   return *value;
 }
 
+Result<bool> TomlTable::flag(std::string_view key) {
+  const toml::node* node = find(key);
+  if (node == nullptr) return false;
+  const auto* value = node->as_boolean();
+  if (value == nullptr) return wrong_type(key, "true or false");
+  return value->get();
+}
+
 Result<std::vector<int64_t>> TomlTable::integers(std::string_view key, size_t count) {
   auto values = integers_of(find(key), count);
   if (!values) return wrong_type(key, "a list of " + std::to_string(count) + " integers");

@@ -28,6 +28,7 @@ class TomlTable {
   Result<std::string> text(std::string_view key, std::string otherwise = {});
   Result<int64_t> integer(std::string_view key, int64_t otherwise, int64_t least, int64_t most);
   Result<double> number(std::string_view key, double otherwise);
+  Result<bool> flag(std::string_view key);  // false where the key is absent
   Result<std::vector<int64_t>> integers(std::string_view key, size_t count);
   // A list of pairs of integers.
   Result<std::vector<std::vector<int64_t>>> pairs(std::string_view key);

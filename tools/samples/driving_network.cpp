@@ -41,14 +41,19 @@ std::vector<Head> heads() {
           {pad_plan(), Source::kVision}};
 }
 
-// One transformer block over the 25 steps; the last one's token and the two conventions become
-// the policy's features.
-Value policy(LayerContext context, const DrivingInputs& inputs, const Value& hidden) {
-  auto& graph = context.graph;
+// Past features and this frame's.
+Value joined_features(GraphBuilder& graph, const Value& past, const Value& hidden) {
   const Scope scope(graph, "policy");
   const Value current = graph.node("Reshape", {hidden, graph.integers({1, 1, kDrivingFeatures})});
-  const Value steps =
-      graph.node("Concat", {inputs.features_buffer, current}, {{"axis", int64_t{1}}});
+  return graph.node("Concat", {past, current}, {{"axis", int64_t{1}}});
+}
+
+// One transformer block over the 25 steps; the last one's token and the two conventions become
+// the policy's features.
+Value policy(LayerContext context, const DrivingPolicyInputs& inputs) {
+  auto& graph = context.graph;
+  const Scope scope(graph, "policy");
+  const Value& steps = inputs.features_buffer;
   const Value seen = token_linear(context, steps, kDrivingFeatures, kTokenWidth, 1);
   const Value wished = token_linear(context, inputs.desire_pulse, kDesires, kTokenWidth, 1);
   const Value position = graph.weight(
@@ -69,40 +74,109 @@ Value policy(LayerContext context, const DrivingInputs& inputs, const Value& hid
   return linear(context, all, kTokenWidth + 4, kPolicyFeatures, 1);
 }
 
-Value head_output(LayerContext context, const Head& head, const Value& hidden,
-                  const Value& policy_features) {
-  switch (head.source) {
-    case Source::kVision:
-      return hydra_head(context, hidden, kDrivingFeatures, head.plan);
-    case Source::kPolicy:
-      return hydra_head(context, policy_features, kPolicyFeatures, head.plan);
-    case Source::kFeatures:
-      break;
+// Whatever a graph holds of the network, all weights are drawn, in one order: a half that is not
+// wanted is built beside it and thrown away.
+class DrivingBuilder {
+ public:
+  DrivingBuilder(GraphBuilder& vision, GraphBuilder& policy)
+      : weights_(kSeed), vision_{vision, weights_}, policy_{policy, weights_} {}
+
+  void see(const Value& img, const Value& big_img) {
+    auto& graph = vision_.graph;
+    const Value images = graph.node("Concat", {img, big_img}, {{"axis", int64_t{1}}});
+    hidden_ = vision_trunk(vision_, normalised_image(vision_, images));
   }
-  return hidden;
+  const Value& hidden() const { return hidden_; }
+
+  void think(const DrivingPolicyInputs& inputs) { policy_features_ = policy(policy_, inputs); }
+
+  // The heads that `wanted` takes, one after another, in `graph`.
+  template <typename Wanted>
+  Value answer(GraphBuilder& graph, Wanted wanted) {
+    std::vector<Value> outputs;
+    for (const Head& head : heads()) {
+      const Value output = output_of(head);
+      if (wanted(head)) outputs.push_back(output);
+    }
+    return graph.node("Concat", outputs, {{"axis", int64_t{1}}});
+  }
+
+ private:
+  Value output_of(const Head& head) {
+    switch (head.source) {
+      case Source::kVision:
+        return hydra_head(vision_, hidden_, kDrivingFeatures, head.plan);
+      case Source::kPolicy:
+        return hydra_head(policy_, policy_features_, kPolicyFeatures, head.plan);
+      case Source::kFeatures:
+        break;
+    }
+    return hidden_;
+  }
+
+  WeightMaker weights_;
+  const LayerContext vision_;
+  const LayerContext policy_;
+  Value hidden_;
+  Value policy_features_;
+};
+
+bool is_any(const Head&) {
+  return true;
+}
+bool is_of_vision(const Head& head) {
+  return head.source != Source::kPolicy;
+}
+bool is_of_policy(const Head& head) {
+  return head.source == Source::kPolicy;
+}
+
+template <typename Wanted>
+std::vector<HeadSlice> slices_of(Wanted wanted) {
+  std::vector<std::pair<std::string, int64_t>> widths;
+  for (const Head& head : heads()) {
+    if (!wanted(head)) continue;
+    widths.emplace_back(head.plan.name(), static_cast<int64_t>(head.plan.elements().size()));
+  }
+  return consecutive_slices(widths);
 }
 
 }  // namespace
 
 Value driving_network(GraphBuilder& graph, const DrivingInputs& inputs) {
-  WeightMaker weights(kSeed);
-  const LayerContext context{graph, weights};
-  const Value images = graph.node("Concat", {inputs.img, inputs.big_img}, {{"axis", int64_t{1}}});
-  const Value hidden = vision_trunk(context, normalised_image(context, images));
-  const Value policy_features = policy(context, inputs, hidden);
-  std::vector<Value> outputs;
-  for (const Head& head : heads()) {
-    outputs.push_back(head_output(context, head, hidden, policy_features));
-  }
-  return graph.node("Concat", outputs, {{"axis", int64_t{1}}});
+  DrivingBuilder builder(graph, graph);
+  builder.see(inputs.img, inputs.big_img);
+  builder.think({inputs.desire_pulse, inputs.traffic_convention, inputs.action_t,
+                 joined_features(graph, inputs.features_buffer, builder.hidden())});
+  return builder.answer(graph, is_any);
+}
+
+Value driving_vision_network(GraphBuilder& graph, const Value& img, const Value& big_img) {
+  GraphBuilder rest("unused");
+  DrivingBuilder builder(graph, rest);
+  builder.see(img, big_img);
+  builder.think({"desire_pulse", "traffic_convention", "action_t", "features_buffer"});
+  return builder.answer(graph, is_of_vision);
+}
+
+Value driving_policy_network(GraphBuilder& graph, const DrivingPolicyInputs& inputs) {
+  GraphBuilder rest("unused");
+  DrivingBuilder builder(rest, graph);
+  builder.see("img", "big_img");
+  builder.think(inputs);
+  return builder.answer(graph, is_of_policy);
 }
 
 std::vector<HeadSlice> driving_slices() {
-  std::vector<std::pair<std::string, int64_t>> widths;
-  for (const Head& head : heads()) {
-    widths.emplace_back(head.plan.name(), static_cast<int64_t>(head.plan.elements().size()));
-  }
-  return consecutive_slices(widths);
+  return slices_of(is_any);
+}
+
+std::vector<HeadSlice> driving_vision_slices() {
+  return slices_of(is_of_vision);
+}
+
+std::vector<HeadSlice> driving_policy_slices() {
+  return slices_of(is_of_policy);
 }
 
 }  // namespace modeld::samples

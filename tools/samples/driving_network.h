@@ -27,4 +27,19 @@ Value driving_network(GraphBuilder& graph, const DrivingInputs& inputs);
 
 std::vector<HeadSlice> driving_slices();
 
+// The same network, weights included, cut in two where the features leave the vision part (facts
+// 4.2 and 4.4, eras B and C): each half has its heads in the order of the whole.
+struct DrivingPolicyInputs {
+  Value desire_pulse;        // (1,25,8)
+  Value traffic_convention;  // (1,2)
+  Value action_t;            // (1,2)
+  Value features_buffer;     // (1,25,512), this frame's features last
+};
+// (1, size of its slices) float16.
+Value driving_vision_network(GraphBuilder& graph, const Value& img, const Value& big_img);
+Value driving_policy_network(GraphBuilder& graph, const DrivingPolicyInputs& inputs);
+
+std::vector<HeadSlice> driving_vision_slices();
+std::vector<HeadSlice> driving_policy_slices();
+
 }  // namespace modeld::samples

@@ -14,9 +14,11 @@
 namespace modeld::samples {
 namespace {
 
-constexpr std::array<std::pair<SampleKind, std::string_view>, 3> kNames{
+constexpr std::array<std::pair<SampleKind, std::string_view>, 5> kNames{
     {{SampleKind::kDriving, "driving"},
      {SampleKind::kDrivingStateful, "driving-stateful"},
+     {SampleKind::kDrivingVision, "driving-vision"},
+     {SampleKind::kDrivingPolicy, "driving-policy"},
      {SampleKind::kMonitoring, "monitoring"}}};
 
 void add_metadata(GraphBuilder& graph, std::span<const HeadSlice> slices, SampleKind kind) {
@@ -36,6 +38,29 @@ void build_driving(GraphBuilder& graph) {
       graph.input("features_buffer", Element::kFloat16, {1, kDrivingSteps - 1, kDrivingFeatures});
   graph.node("Identity", {driving_network(graph, inputs)}, {}, "outputs");
   graph.output("outputs", Element::kFloat16, {1, kDrivingOutputs});
+}
+
+int64_t total_of(std::span<const HeadSlice> slices) {
+  return slices.back().stop;
+}
+
+void build_driving_vision(GraphBuilder& graph) {
+  const Dims image{1, 12, 128, 256};
+  const Value img = graph.input("img", Element::kUint8, image);
+  const Value big_img = graph.input("big_img", Element::kUint8, image);
+  graph.node("Identity", {driving_vision_network(graph, img, big_img)}, {}, "outputs");
+  graph.output("outputs", Element::kFloat16, {1, total_of(driving_vision_slices())});
+}
+
+void build_driving_policy(GraphBuilder& graph) {
+  DrivingPolicyInputs inputs;
+  inputs.desire_pulse = graph.input("desire_pulse", Element::kFloat16, {1, kDrivingSteps, 8});
+  inputs.traffic_convention = graph.input("traffic_convention", Element::kFloat16, {1, 2});
+  inputs.action_t = graph.input("action_t", Element::kFloat16, {1, 2});
+  inputs.features_buffer =
+      graph.input("features_buffer", Element::kFloat16, {1, kDrivingSteps, kDrivingFeatures});
+  graph.node("Identity", {driving_policy_network(graph, inputs)}, {}, "outputs");
+  graph.output("outputs", Element::kFloat16, {1, total_of(driving_policy_slices())});
 }
 
 void build_monitoring(GraphBuilder& graph) {
@@ -78,6 +103,14 @@ std::string make_sample(SampleKind kind) {
     case SampleKind::kDrivingStateful:
       driving_network_with_history(graph);
       add_metadata(graph, driving_slices(), kind);
+      break;
+    case SampleKind::kDrivingVision:
+      build_driving_vision(graph);
+      add_metadata(graph, driving_vision_slices(), kind);
+      break;
+    case SampleKind::kDrivingPolicy:
+      build_driving_policy(graph);
+      add_metadata(graph, driving_policy_slices(), kind);
       break;
     case SampleKind::kMonitoring:
       build_monitoring(graph);

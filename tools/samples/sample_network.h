@@ -12,9 +12,12 @@
 
 namespace modeld::samples {
 
-enum class SampleKind { kDriving, kDrivingStateful, kMonitoring };
+// The driving look-alike comes whole, with its histories in the graph, and as two halves; the
+// weights are the same.
+enum class SampleKind { kDriving, kDrivingStateful, kDrivingVision, kDrivingPolicy, kMonitoring };
 
-std::string_view to_string(SampleKind kind);  // "driving", "driving-stateful", "monitoring"
+// "driving", "driving-stateful", "driving-vision", "driving-policy", "monitoring"
+std::string_view to_string(SampleKind kind);
 std::optional<SampleKind> parse_sample_kind(std::string_view text);
 std::vector<std::string_view> sample_kind_names();
 
