@@ -165,6 +165,9 @@ Proposal propose_resize(Random& random, OpKind) {
     const double exact = static_cast<double>(shape[axis]) * scales[axis];
     const bool fraction = static_cast<double>(sizes[axis]) != exact;
     if (coordinates == "align_corners" && fraction) proposal.portable = false;
+    if (coordinates == "pytorch_half_pixel" && fraction && sizes[axis] == 1) {
+      proposal.portable = false;
+    }
     // The shift is no binary fraction then, and float32 finds other neighbours than double.
     if (coordinates == "half_pixel_symmetric" && mode == "nearest" && fraction) {
       proposal.portable = false;
