@@ -97,6 +97,32 @@ void apply(const Activation& activation, const float* from, float* to, size_t co
       MODELD_MAP(math::softplus(x));
     case OpKind::kSqrt:
       MODELD_MAP(std::sqrt(x));
+    case OpKind::kAcos:
+      MODELD_MAP(std::acos(x));
+    case OpKind::kAcosh:
+      MODELD_MAP(std::acosh(x));
+    case OpKind::kAsin:
+      MODELD_MAP(std::asin(x));
+    case OpKind::kAsinh:
+      MODELD_MAP(std::asinh(x));
+    case OpKind::kAtan:
+      MODELD_MAP(std::atan(x));
+    case OpKind::kAtanh:
+      MODELD_MAP(std::atanh(x));
+    case OpKind::kCos:
+      MODELD_MAP(std::cos(x));
+    case OpKind::kCosh:
+      MODELD_MAP(std::cosh(x));
+    case OpKind::kMish:
+      MODELD_MAP(x * math::tanh(math::softplus(x)));
+    case OpKind::kSign:
+      MODELD_MAP(choose(x > 0.0f, 1.0f, choose(x < 0.0f, -1.0f, choose(x != x, x, 0.0f))));
+    case OpKind::kSin:
+      MODELD_MAP(std::sin(x));
+    case OpKind::kSinh:
+      MODELD_MAP(std::sinh(x));
+    case OpKind::kTan:
+      MODELD_MAP(std::tan(x));
     default:
       MODELD_MAP(math::tanh(x));
   }

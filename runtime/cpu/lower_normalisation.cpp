@@ -1,4 +1,4 @@
-// Softmax, LayerNormalization and BatchNormalization of float32.
+// Softmax, LogSoftmax, LayerNormalization, RMSNormalization and BatchNormalization of float32.
 #include <cmath>
 
 #include "runtime/cpu/lowering.h"
@@ -37,10 +37,17 @@ MODELD_ALWAYS_INLINE inline void softmax_row(const float* in, float* out, int64_
   for (int64_t i = 0; i < count; ++i) out[i] *= scale;
 }
 
+MODELD_ALWAYS_INLINE inline void log_softmax_row(const float* in, float* out, int64_t count) {
+  const float most = reduce_row(in, count, -math::kInfinity, Same{}, Larger{});
+  const auto power = [most](float x) MODELD_ALWAYS_INLINE { return math::exp(x - most); };
+  const float rest = std::log(reduce_row(in, count, 0.0f, power, Sum{}));
+  for (int64_t i = 0; i < count; ++i) out[i] = in[i] - most - rest;
+}
+
 // `count` neighbouring columns at once, `stride` elements between the rows of the axis.
 constexpr int64_t kColumns = 64;
 MODELD_ALWAYS_INLINE inline void softmax_columns(const float* in, float* out, int64_t axis,
-                                                 int64_t stride, int64_t count) {
+                                                 int64_t stride, int64_t count, bool logarithm) {
   float most[kColumns];
   float sum[kColumns];
   for (int64_t i = 0; i < count; ++i) most[i] = -math::kInfinity;
@@ -50,10 +57,18 @@ MODELD_ALWAYS_INLINE inline void softmax_columns(const float* in, float* out, in
   for (int64_t i = 0; i < count; ++i) sum[i] = 0;
   for (int64_t row = 0; row < axis; ++row) {
     for (int64_t i = 0; i < count; ++i) {
-      const float value = math::exp(in[row * stride + i] - most[i]);
-      out[row * stride + i] = value;
+      const float difference = in[row * stride + i] - most[i];
+      const float value = math::exp(difference);
+      out[row * stride + i] = math::choose(logarithm, difference, value);
       sum[i] += value;
     }
+  }
+  if (logarithm) {
+    for (int64_t i = 0; i < count; ++i) sum[i] = math::log(sum[i]);
+    for (int64_t row = 0; row < axis; ++row) {
+      for (int64_t i = 0; i < count; ++i) out[row * stride + i] -= sum[i];
+    }
+    return;
   }
   for (int64_t i = 0; i < count; ++i) sum[i] = 1.0f / sum[i];
   for (int64_t row = 0; row < axis; ++row) {
@@ -61,12 +76,15 @@ MODELD_ALWAYS_INLINE inline void softmax_columns(const float* in, float* out, in
   }
 }
 
-void softmax(const Split3& split, const float* in, float* out, const RunContext& context) {
+void softmax(const Split3& split, bool logarithm, const float* in, float* out,
+             const RunContext& context) {
   if (split.inner == 1) {
     const Share rows = share_of(split.outer, context.part, context.parts);
     vectorised([&]() MODELD_ALWAYS_INLINE {
       for (int64_t row = rows.begin; row < rows.end; ++row) {
-        softmax_row(in + row * split.axis, out + row * split.axis, split.axis);
+        const float* from = in + row * split.axis;
+        float* to = out + row * split.axis;
+        logarithm ? log_softmax_row(from, to, split.axis) : softmax_row(from, to, split.axis);
       }
     });
     return;
@@ -78,8 +96,8 @@ void softmax(const Split3& split, const float* in, float* out, const RunContext&
       const int64_t column = i % chunks * kColumns;
       const int64_t at = i / chunks * split.axis * split.inner + column;
       const int64_t rest = split.inner - column;
-      softmax_columns(in + at, out + at, split.axis, split.inner,
-                      rest < kColumns ? rest : kColumns);
+      softmax_columns(in + at, out + at, split.axis, split.inner, rest < kColumns ? rest : kColumns,
+                      logarithm);
     }
   });
 }
@@ -95,27 +113,36 @@ bool lower_softmax(Lowering& lowering, const Op& op) {
   Lowering::StepOptions options;
   options.parallel = lowering.type(in).elements() >= kWorthSharing;
   options.in_place = {from};
+  const bool logarithm = op.kind == OpKind::kLogSoftmax;
   lowering.add(step_of([=](const RunContext& context) {
-                 softmax(split, context.at<float>(from), context.at<float>(to), context);
+                 softmax(split, logarithm, context.at<float>(from), context.at<float>(to), context);
                }),
-               "own: softmax", {from}, {to}, std::move(options));
+               logarithm ? "own: log softmax" : "own: softmax", {from}, {to}, std::move(options));
   return true;
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias, the variance from the differences.
+// Scale and bias of one element; absent terms are null.
+MODELD_ALWAYS_INLINE inline void apply_terms(const float* in, float* out, int64_t count, float mean,
+                                             float factor, const float* scale, const float* bias) {
+  if (scale == nullptr) {
+    for (int64_t i = 0; i < count; ++i) out[i] = (in[i] - mean) * factor;
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = (in[i] - mean) * factor * scale[i];
+  }
+  if (bias == nullptr) return;
+  for (int64_t i = 0; i < count; ++i) out[i] += bias[i];
+}
+
+// (x - mean) / sqrt(variance + epsilon) * scale + bias, the variance from the differences; without
+// `centred` the mean counts as 0.
 MODELD_ALWAYS_INLINE inline void layer_norm_row(const float* in, float* out, int64_t count,
-                                                const float* scale, const float* bias,
+                                                bool centred, const float* scale, const float* bias,
                                                 float epsilon) {
   const auto size = static_cast<float>(count);
-  const float mean = reduce_row(in, count, 0.0f, Same{}, Sum{}) / size;
+  const float mean = centred ? reduce_row(in, count, 0.0f, Same{}, Sum{}) / size : 0.0f;
   const auto squared = [mean](float x) MODELD_ALWAYS_INLINE { return (x - mean) * (x - mean); };
   const float variance = reduce_row(in, count, 0.0f, squared, Sum{}) / size;
-  const float factor = 1.0f / std::sqrt(variance + epsilon);
-  if (bias == nullptr) {
-    for (int64_t i = 0; i < count; ++i) out[i] = (in[i] - mean) * factor * scale[i];
-  } else {
-    for (int64_t i = 0; i < count; ++i) out[i] = (in[i] - mean) * factor * scale[i] + bias[i];
-  }
+  apply_terms(in, out, count, mean, 1.0f / std::sqrt(variance + epsilon), scale, bias);
 }
 
 bool lower_layer_norm(Lowering& lowering, const Op& op) {
@@ -126,13 +153,17 @@ bool lower_layer_norm(Lowering& lowering, const Op& op) {
   const auto axis = static_cast<size_t>(op.attributes.get_int("axis"));
   for (size_t i = 0; i < shape.size(); ++i) (i < axis ? rows : count) *= shape[i];
   const auto epsilon = static_cast<float>(op.attributes.get_float("epsilon"));
+  const bool centred = op.kind == OpKind::kLayerNormalization;
   const ValueId from = lowering.value(in, Layout::kPlain);
-  const ValueId scale = lowering.value(op.inputs[1], Layout::kPlain);
-  const bool biased = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
-  const ValueId bias = biased ? lowering.value(op.inputs[2], Layout::kPlain) : kNoValue;
+  std::vector<ValueId> reads = {from};
+  const auto term = [&](size_t input) {
+    if (op.inputs.size() <= input || op.inputs[input] == kNoTensor) return kNoValue;
+    reads.push_back(lowering.value(op.inputs[input], Layout::kPlain));
+    return reads.back();
+  };
+  const ValueId scale = term(1);
+  const ValueId bias = term(2);
   const ValueId to = lowering.define(op.outputs[0], Layout::kPlain);
-  std::vector<ValueId> reads = {from, scale};
-  if (biased) reads.push_back(bias);
   Lowering::StepOptions options;
   options.parallel = rows * count >= kWorthSharing;
   options.in_place = {from};
@@ -140,16 +171,17 @@ bool lower_layer_norm(Lowering& lowering, const Op& op) {
                  const Share share = share_of(rows, context.part, context.parts);
                  const float* source = context.at<float>(from);
                  float* target = context.at<float>(to);
-                 const float* scales = context.at<float>(scale);
-                 const float* biases = biased ? context.at<float>(bias) : nullptr;
+                 const float* scales = scale == kNoValue ? nullptr : context.at<float>(scale);
+                 const float* biases = bias == kNoValue ? nullptr : context.at<float>(bias);
                  vectorised([&]() MODELD_ALWAYS_INLINE {
                    for (int64_t row = share.begin; row < share.end; ++row) {
-                     layer_norm_row(source + row * count, target + row * count, count, scales,
-                                    biases, epsilon);
+                     layer_norm_row(source + row * count, target + row * count, count, centred,
+                                    scales, biases, epsilon);
                    }
                  });
                }),
-               "own: layer norm", std::move(reads), {to}, std::move(options));
+               centred ? "own: layer norm" : "own: rms norm", std::move(reads), {to},
+               std::move(options));
   return true;
 }
 
@@ -216,14 +248,13 @@ bool lower_batch_norm(Lowering& lowering, const Op& op) {
 
 Result<bool> lower_normalisation(Lowering& lowering) {
   const Op& op = lowering.op();
-  if (op.kind != OpKind::kSoftmax && op.kind != OpKind::kLayerNormalization &&
-      op.kind != OpKind::kBatchNormalization) {
-    return false;
-  }
+  if (op.kind < OpKind::kBatchNormalization || op.kind > OpKind::kSoftmax) return false;
   if (lowering.stored(op.inputs[0]) != DType::kFloat32) return false;
   if (lowering.type(op.inputs[0]).elements() == 0) return false;
-  if (op.kind == OpKind::kSoftmax) return lower_softmax(lowering, op);
-  if (op.kind == OpKind::kLayerNormalization) return lower_layer_norm(lowering, op);
+  if (op.kind == OpKind::kSoftmax || op.kind == OpKind::kLogSoftmax) {
+    return lower_softmax(lowering, op);
+  }
+  if (op.kind != OpKind::kBatchNormalization) return lower_layer_norm(lowering, op);
   return lower_batch_norm(lowering, op);
 }
 

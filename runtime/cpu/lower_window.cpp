@@ -192,6 +192,7 @@ Result<bool> lower_window(Lowering& lowering) {
   const Op& op = lowering.op();
   const bool pool = op.kind == OpKind::kAveragePool || op.kind == OpKind::kMaxPool;
   if (!pool && op.kind != OpKind::kResize) return false;
+  if (op.outputs.size() > 1) return false;  // the places of the largest elements
   if (lowering.stored(op.inputs[0]) != DType::kFloat32) return false;
   if (lowering.type(op.inputs[0]).elements() == 0) return false;
   return pool ? lower_pool(lowering, op) : lower_resize(lowering, op);

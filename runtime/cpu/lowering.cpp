@@ -246,7 +246,8 @@ void Lowering::define_sources() {
 
 Status Lowering::lower_op() {
   constexpr std::array kFamilies = {lower_warp,      lower_move,      lower_convolution,
-                                    lower_product,   lower_pointwise, lower_normalisation,
+                                    lower_product,   lower_integer,   lower_recurrent,
+                                    lower_quantised, lower_pointwise, lower_normalisation,
                                     lower_reduction, lower_window,    lower_by_reference};
   for (const auto family : kFamilies) {
     MODELD_ASSIGN(const bool done, family(*this));

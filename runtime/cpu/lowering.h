@@ -109,8 +109,11 @@ class Lowering {
 // The families. Each answers true if it lowered the current op, false to leave it to the next.
 Result<bool> lower_convolution(Lowering& lowering);  // Conv, ConvTranspose
 Result<bool> lower_product(Lowering& lowering);      // Gemm, MatMul
+Result<bool> lower_integer(Lowering& lowering);      // ConvInteger, MatMulInteger
+Result<bool> lower_recurrent(Lowering& lowering);    // RNN, GRU, LSTM
+Result<bool> lower_quantised(Lowering& lowering);    // QuantizeLinear, DequantizeLinear
 Result<bool> lower_pointwise(Lowering& lowering);
-Result<bool> lower_normalisation(Lowering& lowering);  // LayerNormalization, Softmax
+Result<bool> lower_normalisation(Lowering& lowering);
 Result<bool> lower_reduction(Lowering& lowering);
 Result<bool> lower_window(Lowering& lowering);  // pools, Resize
 Result<bool> lower_move(Lowering& lowering);

@@ -36,6 +36,7 @@ bool plan_resize_axis(const Attributes& attributes, size_t axis, int64_t in, int
   const double scale = attributes.get_floats("scales")[axis];
   if (mode != "nearest" && mode != "linear") return false;
   if (attributes.get_int("exclude_outside", 0) != 0 || attributes.has("roi")) return false;
+  if (attributes.get_int("antialias", 0) != 0) return false;
   plan.taps = mode == "linear" ? 2 : 1;
   const auto last = static_cast<double>(in - 1);
   const auto add = [&](double index, double weight) {

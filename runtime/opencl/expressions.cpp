@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string_view>
+#include <utility>
 
 namespace modeld::opencl {
 namespace {
@@ -61,6 +63,26 @@ std::string real_function(std::string_view name, const std::string& x, double al
     // log(1 + exp(x)) without overflow.
     return text("((@x@ < @0@ ? @0@ : @x@) + log1p(exp(-fabs(@x@))))");
   }
+  constexpr std::array<std::pair<std::string_view, const char*>, 11> kBuiltins = {
+      {{"Acos", "acos(@x@)"},
+       {"Acosh", "acosh(@x@)"},
+       {"Asin", "asin(@x@)"},
+       {"Asinh", "asinh(@x@)"},
+       {"Atan", "atan(@x@)"},
+       {"Atanh", "atanh(@x@)"},
+       {"Cos", "cos(@x@)"},
+       {"Cosh", "cosh(@x@)"},
+       {"Sin", "sin(@x@)"},
+       {"Sinh", "sinh(@x@)"},
+       {"Tan", "tan(@x@)"}}};
+  for (const auto& [builtin, code] : kBuiltins) {
+    if (name == builtin) return text(code);
+  }
+  if (name == "Mish") {
+    return text("(@x@ * tanh((@x@ < @0@ ? @0@ : @x@) + log1p(exp(-fabs(@x@)))))");
+  }
+  // NaN stays.
+  if (name == "Sign") return text("(@x@ != @x@ ? @x@ : sign(@x@))");
   if (name == "Abs") return text("fabs(@x@)");
   if (name == "Ceil") return text("ceil(@x@)");
   if (name == "Floor") return text("floor(@x@)");
@@ -87,6 +109,8 @@ std::string integer_function(OpKind kind, const Attributes& attributes, const st
       return is_signed ? "(" + x + " < 0 ? (long)(0ul - (ulong)" + x + ") : " + x + ")" : x;
     case OpKind::kRelu:
       return is_signed ? "max(" + x + ", 0L)" : x;
+    case OpKind::kSign:
+      return is_signed ? "clamp(" + x + ", -1L, 1L)" : "min(" + x + ", 1ul)";
     case OpKind::kClip: {
       // A fraction bounds integers by the next one inside; bounds saturate into the type.
       const auto bound = [&](double value) {

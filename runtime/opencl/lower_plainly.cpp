@@ -491,12 +491,12 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
 
 AxisTables tables_of(Lowering& lowering, const reference::ResizeAxisPlan& plan) {
   AxisTables tables;
-  for (const auto& sample : plan.samples) tables.taps = std::max(tables.taps, sample.count);
+  for (const auto& sample : plan.samples) tables.taps = std::max(tables.taps, sample.taps.size());
   std::vector<int32_t> indices;
   std::vector<float> weights;
   for (const auto& sample : plan.samples) {
     for (size_t i = 0; i < tables.taps; ++i) {
-      const bool used = i < sample.count;
+      const bool used = i < sample.taps.size();
       indices.push_back(sample.outside ? -1
                                        : static_cast<int32_t>(used ? sample.taps[i].index : 0));
       weights.push_back(used ? static_cast<float>(sample.taps[i].weight) : 0.0f);

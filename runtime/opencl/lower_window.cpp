@@ -134,12 +134,12 @@ struct AxisTable {
 
 AxisTable table_of(Lowering& lowering, const reference::ResizeAxisPlan& plan) {
   AxisTable table;
-  for (const auto& sample : plan.samples) table.taps = std::max(table.taps, sample.count);
+  for (const auto& sample : plan.samples) table.taps = std::max(table.taps, sample.taps.size());
   std::vector<int32_t> indices;
   std::vector<float> weights;
   for (const auto& sample : plan.samples) {
     for (size_t i = 0; i < table.taps; ++i) {
-      const bool used = i < sample.count;
+      const bool used = i < sample.taps.size();
       indices.push_back(used ? static_cast<int32_t>(sample.taps[i].index) : 0);
       weights.push_back(used ? static_cast<float>(sample.taps[i].weight) : 0.0f);
     }

@@ -23,14 +23,22 @@ uint64_t inner_extent(const Op& op, const Shape& left) {
 uint64_t macs_of(const Program& program, const Op& op) {
   const Tensor& output = program.tensors[op.outputs[0]];
   switch (op.kind) {
-    case OpKind::kConv:  // W is [M, C / group, kernel...]
+    case OpKind::kConv:
+    case OpKind::kConvInteger:  // W is [M, C / group, kernel...]
       return elements(output) * elements_from(program.tensors[op.inputs[1]].type.shape, 1);
     case OpKind::kConvTranspose:  // W is [C, M / group, kernel...]
       return elements(program.tensors[op.inputs[0]]) *
              elements_from(program.tensors[op.inputs[1]].type.shape, 1);
     case OpKind::kGemm:
     case OpKind::kMatMul:
+    case OpKind::kMatMulInteger:
       return elements(output) * inner_extent(op, program.tensors[op.inputs[0]].type.shape);
+    case OpKind::kGru:
+    case OpKind::kLstm:
+    case OpKind::kRnn:  // every step and sequence of the batch sees all of W and R
+      return static_cast<uint64_t>(program.tensors[op.inputs[0]].type.shape[0]) *
+             static_cast<uint64_t>(program.tensors[op.inputs[0]].type.shape[1]) *
+             (elements(program.tensors[op.inputs[1]]) + elements(program.tensors[op.inputs[2]]));
     default:
       return 0;
   }

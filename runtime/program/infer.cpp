@@ -81,14 +81,17 @@ Status check_inputs(const Call& call, const OpSchema& schema) {
 Result<infer::Types> dispatch(const Call& call) {
   using enum OpKind;
   if (call.kind == kWarp) return infer::infer_warp(call);
-  if (call.kind == kConv || call.kind == kConvTranspose) return infer::infer_window(call);
-  if (call.kind <= kMatMul) return infer::infer_matrix(call);
+  if (call.kind <= kConvTranspose) return infer::infer_window(call);
+  if (call.kind <= kMatMulInteger) return infer::infer_matrix(call);
+  if (call.kind <= kRnn) return infer::infer_recurrent(call);
   if (call.kind <= kTanh) return infer::infer_unary(call);
   if (call.kind <= kWhere) return infer::infer_binary(call);
   if (call.kind <= kSoftmax) return infer::infer_normalisation(call);
   if (call.kind <= kArgMin) return infer::infer_reduction(call);
   if (call.kind <= kMaxPool) return infer::infer_window(call);
   if (call.kind == kResize) return infer::infer_resize(call);
+  if (call.kind <= kQuantizeLinear) return infer::infer_quantisation(call);
+  if (call.kind <= kTopK) return infer::infer_index(call);
   return infer::infer_data(call);
 }
 

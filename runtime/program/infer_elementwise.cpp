@@ -14,6 +14,7 @@ Status check_unary(const Call& call) {
     case OpKind::kNot:
       return need_bool(call, 0);
     case OpKind::kAbs:
+    case OpKind::kSign:
       return need_numeric(call, 0);
     case OpKind::kNeg:
     case OpKind::kRelu:

@@ -1,4 +1,5 @@
 // Resize and Warp: pictures of another size.
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/program/infer_rules.h"
@@ -38,9 +39,10 @@ Status check_roi(const Call& call) {
 
 Status check_resize_modes(const Call& call) {
   MODELD_TRY(need_one_of(call, "mode", {"nearest", "linear", "cubic"}));
-  MODELD_TRY(need_one_of(call, "coordinate_transformation_mode",
-                         {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                          "align_corners", "asymmetric", "tf_crop_and_resize"}));
+  MODELD_TRY(
+      need_one_of(call, "coordinate_transformation_mode",
+                  {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                   "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
   if (call.attributes.get_string("mode") == "nearest") {
     MODELD_TRY(need_one_of(call, "nearest_mode",
                            {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
@@ -49,6 +51,7 @@ Status check_resize_modes(const Call& call) {
     MODELD_TRY(need_finite(call, "cubic_coeff_a", -1e6));
   }
   MODELD_TRY(flag_of(call, "exclude_outside"));
+  MODELD_TRY(flag_of(call, "antialias"));
   return check_roi(call);
 }
 
@@ -62,6 +65,17 @@ Result<Types> infer_resize(const Call& call) {
   for (size_t axis = 0; axis < sizes.size(); ++axis) {
     if (call.shape(0)[axis] != 0 || sizes[axis] == 0) continue;
     return wrong(call, "input 0", "elements to sample from", to_string(call.in(0)));
+  }
+  if (call.attributes.get_int("antialias") != 0) {
+    const std::vector<double> scales = call.attributes.get_floats("scales");
+    for (size_t axis = 0; axis < sizes.size(); ++axis) {
+      // Elements read along an axis, all results together.
+      constexpr double kMostTaps = 1 << 28;
+      const double taps = 4 * static_cast<double>(sizes[axis]) / std::min(scales[axis], 1.0);
+      if (taps <= kMostTaps) continue;
+      return wrong(call, "attribute scales", "sizes that belong to the scales",
+                   to_string(sizes) + " by " + std::to_string(scales[axis]));
+    }
   }
   return Types{{call.in(0).dtype, std::move(sizes)}};
 }

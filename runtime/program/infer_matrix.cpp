@@ -81,9 +81,29 @@ Result<Types> infer_matmul(const Call& call) {
   return Types{{call.in(0).dtype, std::move(out)}};
 }
 
+// Zero points are subtracted element by element, so each broadcasts to its operand.
+Result<Types> infer_integer_matmul(const Call& call) {
+  for (size_t i = 0; i < 2; ++i) {
+    const DType dtype = call.in(i).dtype;
+    if (dtype != DType::kInt8 && dtype != DType::kUInt8) {
+      return wrong(call, "input " + std::to_string(i), "i8 or u8", to_string(call.in(i)));
+    }
+    if (!call.has(i + 2)) continue;
+    const TensorType& zero = call.in(i + 2);
+    if (zero.dtype == dtype && broadcasts_to(zero.shape, call.shape(i))) continue;
+    return wrong(call, "input " + std::to_string(i + 2),
+                 "a zero point that broadcasts to " + to_string(call.in(i)), to_string(zero));
+  }
+  MODELD_ASSIGN(Types types,
+                infer_matmul(Call{call.kind, call.attributes, call.inputs.subspan(0, 2)}));
+  types[0].dtype = DType::kInt32;
+  return types;
+}
+
 }  // namespace
 
 Result<Types> infer_matrix(const Call& call) {
+  if (call.kind == OpKind::kMatMulInteger) return infer_integer_matmul(call);
   MODELD_TRY(need_product_dtypes(call));
   MODELD_TRY(check_activation(call));
   if (call.attributes.has("activation")) MODELD_TRY(need_float(call, 0));

@@ -20,7 +20,7 @@ Result<Types> infer_layer_norm(const Call& call) {
   MODELD_TRY(need_one_dtype(call));
   MODELD_ASSIGN(const int64_t axis, axis_of(call, call.rank(0)));
   const Shape tail(call.shape(0).begin() + axis, call.shape(0).end());
-  MODELD_TRY(need_shape(call, 1, tail));
+  if (call.has(1)) MODELD_TRY(need_shape(call, 1, tail));
   if (call.has(2)) MODELD_TRY(need_shape(call, 2, tail));
   MODELD_TRY(need_finite(call, "epsilon", 0));
   return Types{call.in(0)};
@@ -60,11 +60,20 @@ Result<Types> infer_arg(const Call& call, bool keep) {
   return Types{{DType::kInt64, without_axes(call.shape(0), {axis}, keep)}};
 }
 
+Result<Types> infer_cumulative_sum(const Call& call) {
+  MODELD_TRY(axis_of(call, call.rank(0)));
+  MODELD_TRY(flag_of(call, "exclusive"));
+  MODELD_TRY(flag_of(call, "reverse"));
+  return Types{call.in(0)};
+}
+
 }  // namespace
 
 Result<Types> infer_normalisation(const Call& call) {
   if (call.kind == OpKind::kBatchNormalization) return infer_batch_norm(call);
-  if (call.kind == OpKind::kLayerNormalization) return infer_layer_norm(call);
+  if (call.kind == OpKind::kLayerNormalization || call.kind == OpKind::kRmsNormalization) {
+    return infer_layer_norm(call);
+  }
   MODELD_TRY(need_float(call, 0));
   MODELD_TRY(axis_of(call, call.rank(0)));
   return Types{call.in(0)};
@@ -72,6 +81,8 @@ Result<Types> infer_normalisation(const Call& call) {
 
 Result<Types> infer_reduction(const Call& call) {
   MODELD_TRY(need_numeric(call, 0));
+  if (call.kind == OpKind::kCumSum) return infer_cumulative_sum(call);
+  if (call.kind == OpKind::kReduceLogSumExp) MODELD_TRY(need_float(call, 0));
   MODELD_ASSIGN(const bool keep, flag_of(call, "keepdims"));
   if (call.kind == OpKind::kArgMax || call.kind == OpKind::kArgMin) return infer_arg(call, keep);
   MODELD_ASSIGN(const std::vector<int64_t> axes, reduced_axes(call));

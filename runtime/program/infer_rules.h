@@ -72,6 +72,9 @@ Result<Types> infer_reduction(const Call& call);
 Result<Types> infer_window(const Call& call);
 Result<Types> infer_resize(const Call& call);
 Result<Types> infer_warp(const Call& call);
+Result<Types> infer_recurrent(const Call& call);
+Result<Types> infer_quantisation(const Call& call);
+Result<Types> infer_index(const Call& call);
 Result<Types> infer_data(const Call& call);
 
 }  // namespace modeld::infer

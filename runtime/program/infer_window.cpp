@@ -49,7 +49,30 @@ Result<int64_t> placements(const Call& call, const Window& window, size_t axis, 
   return (count - 1) * stride >= extent + window.pads[axis] ? count - 1 : count;
 }
 
+// Integers for floats: each operand i8 or u8, each zero point of its operand's type, one value or,
+// for the weights, one per output channel.
+Status check_integer_convolution(const Call& call) {
+  for (size_t i = 0; i < 2; ++i) {
+    const DType dtype = call.in(i).dtype;
+    if (dtype != DType::kInt8 && dtype != DType::kUInt8) {
+      return wrong(call, "input " + std::to_string(i), "i8 or u8", to_string(call.in(i)));
+    }
+    if (!call.has(i + 2)) continue;
+    const TensorType& zero = call.in(i + 2);
+    const bool per_channel = i == 1 && zero.shape == Shape{call.shape(1)[0]};
+    if (zero.dtype == dtype && (zero.shape.empty() || per_channel)) continue;
+    return wrong(call, "input " + std::to_string(i + 2),
+                 "a zero point of type " + std::string(to_string(dtype)), to_string(zero));
+  }
+  return {};
+}
+
 Status check_convolution(const Call& call) {
+  if (call.kind == OpKind::kConvInteger) {
+    MODELD_TRY(need_rank_at_least(call, 0, 3));
+    MODELD_TRY(need_rank(call, 1, call.rank(0)));
+    return check_integer_convolution(call);
+  }
   MODELD_TRY(need_float(call, 0));
   MODELD_TRY(need_one_dtype(call));
   MODELD_TRY(check_activation(call));
@@ -82,6 +105,7 @@ Result<Types> infer_conv(const Call& call) {
     MODELD_ASSIGN(const int64_t count, placements(call, window, axis, x[axis + 2], false));
     out.push_back(count);
   }
+  if (call.kind == OpKind::kConvInteger) return Types{{DType::kInt32, std::move(out)}};
   if (call.has(2)) MODELD_TRY(need_shape(call, 2, {w[0]}));
   if (call.has(3)) MODELD_TRY(need_shape(call, 3, out));
   return Types{{call.in(0).dtype, std::move(out)}};
@@ -136,13 +160,15 @@ Result<Types> infer_pool(const Call& call) {
     MODELD_ASSIGN(const int64_t count, placements(call, window, axis, x[axis + 2], ceil));
     out.push_back(count);
   }
-  return Types{{call.in(0).dtype, std::move(out)}};
+  if (!call.attributes.has("indices")) return Types{{call.in(0).dtype, std::move(out)}};
+  MODELD_TRY(need_one_of(call, "indices", {"row_major", "column_major"}));
+  return Types{{call.in(0).dtype, out}, {DType::kInt64, out}};
 }
 
 }  // namespace
 
 Result<Types> infer_window(const Call& call) {
-  if (call.kind == OpKind::kConv) return infer_conv(call);
+  if (call.kind <= OpKind::kConvInteger) return infer_conv(call);
   if (call.kind == OpKind::kConvTranspose) return infer_conv_transpose(call);
   return infer_pool(call);
 }

@@ -85,6 +85,47 @@ double square_root(double x, double, double) {
   return std::sqrt(x);
 }
 
+double arc_cosine(double x, double, double) {
+  return std::acos(x);
+}
+double area_cosine(double x, double, double) {
+  return std::acosh(x);
+}
+double arc_sine(double x, double, double) {
+  return std::asin(x);
+}
+double area_sine(double x, double, double) {
+  return std::asinh(x);
+}
+double arc_tangent(double x, double, double) {
+  return std::atan(x);
+}
+double area_tangent(double x, double, double) {
+  return std::atanh(x);
+}
+double cosine(double x, double, double) {
+  return std::cos(x);
+}
+double hyperbolic_cosine(double x, double, double) {
+  return std::cosh(x);
+}
+double sine(double x, double, double) {
+  return std::sin(x);
+}
+double hyperbolic_sine(double x, double, double) {
+  return std::sinh(x);
+}
+double tangent(double x, double, double) {
+  return std::tan(x);
+}
+// NaN stays.
+double sign(double x, double, double) {
+  return std::isnan(x) ? x : (x > 0 ? 1 : 0) - (x < 0 ? 1 : 0);
+}
+double mish(double x, double, double) {
+  return x * std::tanh(softplus(x, 0, 0));
+}
+
 }  // namespace
 
 RealFunction unary_function(OpKind kind, const Attributes& attributes) {
@@ -133,6 +174,32 @@ RealFunction unary_function(OpKind kind, const Attributes& attributes) {
       return {square_root};
     case OpKind::kTanh:
       return {hyperbolic_tangent};
+    case OpKind::kAcos:
+      return {arc_cosine};
+    case OpKind::kAcosh:
+      return {area_cosine};
+    case OpKind::kAsin:
+      return {arc_sine};
+    case OpKind::kAsinh:
+      return {area_sine};
+    case OpKind::kAtan:
+      return {arc_tangent};
+    case OpKind::kAtanh:
+      return {area_tangent};
+    case OpKind::kCos:
+      return {cosine};
+    case OpKind::kCosh:
+      return {hyperbolic_cosine};
+    case OpKind::kSin:
+      return {sine};
+    case OpKind::kSinh:
+      return {hyperbolic_sine};
+    case OpKind::kTan:
+      return {tangent};
+    case OpKind::kMish:
+      return {mish};
+    case OpKind::kSign:
+      return {sign};
     default:
       return {identity};
   }

@@ -64,6 +64,13 @@ KernelPointer make_convolution_kernel(const KernelSpec& spec);
 KernelPointer make_transposed_convolution_kernel(const KernelSpec& spec);
 KernelPointer make_pool_kernel(const KernelSpec& spec);
 Result<KernelPointer> make_resize_kernel(const KernelSpec& spec);
+KernelPointer make_recurrent_kernel(const KernelSpec& spec);
+KernelPointer make_quantisation_kernel(const KernelSpec& spec);
+KernelPointer make_integer_convolution_kernel(const KernelSpec& spec);
+KernelPointer make_integer_product_kernel(const KernelSpec& spec);
+KernelPointer make_index_kernel(const KernelSpec& spec);
+KernelPointer make_selection_kernel(const KernelSpec& spec);
+KernelPointer make_cumulative_sum_kernel(const KernelSpec& spec);
 KernelPointer make_move_kernel(const KernelSpec& spec);
 
 // A kernel that is a callable taking `const KernelIo&`; what it captures is its plan and scratch.

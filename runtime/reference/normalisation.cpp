@@ -1,4 +1,4 @@
-// BatchNormalization, LayerNormalization and Softmax.
+// BatchNormalization, LayerNormalization, RMSNormalization, Softmax and LogSoftmax.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -63,6 +63,14 @@ void standardise(std::vector<double>& row, double epsilon) {
   for (double& x : row) x = (x - mean) / deviation;
 }
 
+// In place: over the square root of the mean of the squares plus epsilon.
+void divide_by_rms(std::vector<double>& row, double epsilon) {
+  double squares = 0;
+  for (const double x : row) squares += x * x;
+  const double rms = std::sqrt(squares / static_cast<double>(row.size()) + epsilon);
+  for (double& x : row) x /= rms;
+}
+
 KernelPointer layer_norm(const KernelSpec& spec) {
   const Shape& shape = spec.in(0).shape;
   const int64_t axis = spec.attributes.get_int("axis");
@@ -70,17 +78,20 @@ KernelPointer layer_norm(const KernelSpec& spec) {
   const auto length = static_cast<size_t>(product(shape.begin() + axis, shape.end()));
   const double epsilon = spec.attributes.get_float("epsilon");
   const DType dtype = spec.in(0).dtype;
+  const bool has_scale = spec.has(1);
   const bool has_bias = spec.has(2);
+  const bool centred = spec.kind == OpKind::kLayerNormalization;
   std::vector<double> row(length);
-  std::vector<double> scale(length);
+  std::vector<double> scale(length, 1.0);
   std::vector<double> bias(length, 0.0);
   return kernel_of([=](const KernelIo& io) mutable {
-    load(dtype, io.inputs[1], scale.data(), length);
+    if (has_scale) load(dtype, io.inputs[1], scale.data(), length);
     if (has_bias) load(dtype, io.inputs[2], bias.data(), length);
     for (int64_t r = 0; r < rows; ++r) {
       const size_t offset = static_cast<size_t>(r) * length * size_of(dtype);
       load(dtype, io.inputs[0] + offset, row.data(), length);
-      standardise(row, epsilon);
+      if (centred) standardise(row, epsilon);
+      if (!centred) divide_by_rms(row, epsilon);
       for (size_t i = 0; i < length; ++i) row[i] = row[i] * scale[i] + bias[i];
       store(dtype, row.data(), io.outputs[0] + offset, length);
     }
@@ -99,6 +110,16 @@ void softmax_row(double* values, size_t count, size_t stride) {
   for (size_t i = 0; i < count; ++i) values[i * stride] /= sum;
 }
 
+// log(softmax): the difference from the largest is kept, never taken back from a logarithm.
+void log_softmax_row(double* values, size_t count, size_t stride) {
+  double largest = values[0];
+  for (size_t i = 1; i < count; ++i) largest = larger(largest, values[i * stride]);
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += std::exp(values[i * stride] - largest);
+  const double rest = std::log(sum);
+  for (size_t i = 0; i < count; ++i) values[i * stride] = values[i * stride] - largest - rest;
+}
+
 KernelPointer softmax(const KernelSpec& spec) {
   const Shape& shape = spec.in(0).shape;
   const int64_t axis = spec.attributes.get_int("axis");
@@ -106,13 +127,14 @@ KernelPointer softmax(const KernelSpec& spec) {
   const auto count = static_cast<size_t>(shape[static_cast<size_t>(axis)]);
   const auto inner = static_cast<size_t>(product(shape.begin() + axis + 1, shape.end()));
   const DType dtype = spec.in(0).dtype;
+  const auto run_row = spec.kind == OpKind::kLogSoftmax ? log_softmax_row : softmax_row;
   std::vector<double> block(count * inner);
   return kernel_of([=](const KernelIo& io) mutable {
     if (block.empty()) return;
     for (int64_t b = 0; b < blocks; ++b) {
       const size_t offset = static_cast<size_t>(b) * block.size() * size_of(dtype);
       load(dtype, io.inputs[0] + offset, block.data(), block.size());
-      for (size_t i = 0; i < inner; ++i) softmax_row(block.data() + i, count, inner);
+      for (size_t i = 0; i < inner; ++i) run_row(block.data() + i, count, inner);
       store(dtype, block.data(), io.outputs[0] + offset, block.size());
     }
   });
@@ -122,7 +144,9 @@ KernelPointer softmax(const KernelSpec& spec) {
 
 KernelPointer make_normalisation_kernel(const KernelSpec& spec) {
   if (spec.kind == OpKind::kBatchNormalization) return batch_norm(spec);
-  if (spec.kind == OpKind::kLayerNormalization) return layer_norm(spec);
+  if (spec.kind == OpKind::kLayerNormalization || spec.kind == OpKind::kRmsNormalization) {
+    return layer_norm(spec);
+  }
   return softmax(spec);
 }
 

@@ -1,4 +1,6 @@
 // MaxPool and AveragePool, plane by plane. Double holds every element of their types exactly.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -46,6 +48,10 @@ class Pool final : public Kernel {
         input_(static_cast<size_t>(window_.strided_elements())),
         result_(static_cast<size_t>(window_.dense_elements())) {
     if (average_) counts_ = counts_of(spec);
+    if (spec.outputs.size() > 1) {
+      places_.resize(result_.size());
+      numbering_ = numbering_of(spec);
+    }
   }
 
   void run(const KernelIo& io) override {
@@ -58,18 +64,58 @@ class Pool final : public Kernel {
         run_max();
       }
       store(dtype_, result_.data(), io.outputs[0] + plane * result_.size() * size, result_.size());
+      if (places_.empty()) continue;
+      for (int64_t& place : places_) {
+        const auto at = static_cast<size_t>(std::max<int64_t>(place, 0));
+        place = static_cast<int64_t>(plane * input_.size()) + numbering_[at];
+      }
+      store(DType::kInt64, places_.data(), io.outputs[1] + plane * places_.size() * sizeof(int64_t),
+            places_.size());
     }
   }
 
  private:
+  // What the indices call each element of a plane: its place in C order, or in Fortran order.
+  static std::vector<int64_t> numbering_of(const KernelSpec& spec) {
+    const Shape shape = spatial(spec.in(0).shape);
+    const bool columns = spec.attributes.get_string("indices") == "column_major";
+    std::vector<int64_t> numbers;
+    std::vector<int64_t> index(shape.size(), 0);
+    int64_t count = 1;
+    for (const int64_t extent : shape) count *= extent;
+    for (int64_t flat = 0; flat < count; ++flat) {
+      int64_t number = 0;
+      for (size_t i = shape.size(); columns && i-- > 0;) number = number * shape[i] + index[i];
+      numbers.push_back(columns ? number : flat);
+      for (size_t i = shape.size(); i-- > 0;) {
+        if (++index[i] < shape[i]) break;
+        index[i] = 0;
+      }
+    }
+    return numbers;
+  }
+
   void run_max() {
     std::fill(result_.begin(), result_.end(), -std::numeric_limits<double>::infinity());
+    std::fill(places_.begin(), places_.end(), -1);
     const int64_t stride = window_.row_stride();
     window_.for_each_row([&](int64_t, int64_t dense, int64_t strided, int64_t count) {
       double* out = result_.data() + dense;
       const double* in = input_.data() + strided;
+      if (!places_.empty()) note_places(out, dense, strided, count);
       for (int64_t i = 0; i < count; ++i) out[i] = larger(out[i], in[i * stride]);
     });
+  }
+
+  // Where a tap replaces the largest so far; of equal elements the first stays.
+  void note_places(const double* best, int64_t dense, int64_t strided, int64_t count) {
+    const int64_t stride = window_.row_stride();
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = strided + i * stride;
+      const double x = input_[static_cast<size_t>(at)];
+      int64_t& place = places_[static_cast<size_t>(dense + i)];
+      if (place < 0 || x > best[i] || (std::isnan(x) && !std::isnan(best[i]))) place = at;
+    }
   }
 
   void run_average() {
@@ -90,6 +136,8 @@ class Pool final : public Kernel {
   std::vector<double> input_;
   std::vector<double> result_;
   std::vector<double> counts_;
+  std::vector<int64_t> places_;     // of the largest elements; empty unless asked for
+  std::vector<int64_t> numbering_;  // of a plane's elements
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reduce* and ArgMax, ArgMin.
+// Reduce*, CumSum and ArgMax, ArgMin.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -111,6 +111,64 @@ Wide pick(Wide a, Wide b, bool largest) {
   return largest ? std::max(a, b) : std::min(a, b);
 }
 
+// log(sum(exp(x))) with the largest element taken out of the sum, so that it neither overflows nor
+// loses everything.
+KernelPointer log_sum_exp(const KernelSpec& spec) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const DType in = spec.in(0).dtype;
+  const DType out = spec.out().dtype;
+  const auto count = static_cast<size_t>(spec.out().elements());
+  std::vector<double> most(count);
+  std::vector<double> sums(count);
+  return kernel_of([=, loop = loop_of(spec)](const KernelIo& io) mutable {
+    const auto for_each = [&](auto visit) {
+      loop.for_each_row([&](const ReduceLoop::Offsets& at) {
+        for (int64_t i = 0; i < loop.row_length(); ++i) {
+          double x;
+          load(in, io.inputs[0] + static_cast<size_t>(at[1] + i) * size_of(in), &x, 1);
+          visit(static_cast<size_t>(at[0] + i * loop.row_strides()[0]), x);
+        }
+      });
+    };
+    std::fill(most.begin(), most.end(), -kInfinity);
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for_each([&](size_t to, double x) { most[to] = larger(most[to], x); });
+    for_each([&](size_t to, double x) {
+      sums[to] += std::exp(std::isinf(most[to]) ? x : x - most[to]);
+    });
+    for (size_t i = 0; i < count; ++i) {
+      sums[i] = std::log(sums[i]) + (std::isinf(most[i]) ? 0.0 : most[i]);
+    }
+    store(out, sums.data(), io.outputs[0], count);
+  });
+}
+
+template <typename Wide>
+KernelPointer cumulative_sum(const KernelSpec& spec) {
+  const Shape& shape = spec.in(0).shape;
+  const auto axis = static_cast<size_t>(spec.attributes.get_int("axis"));
+  const auto inner = static_cast<size_t>(dense_strides(shape)[axis]);
+  const auto count = static_cast<size_t>(shape[axis]);
+  const bool exclusive = spec.attributes.get_int("exclusive") != 0;
+  const bool reverse = spec.attributes.get_int("reverse") != 0;
+  const DType dtype = spec.in(0).dtype;
+  const size_t lines = count == 0 ? 0 : static_cast<size_t>(spec.in(0).elements()) / count;
+  return kernel_of([=](const KernelIo& io) {
+    for (size_t line = 0; line < lines; ++line) {
+      const size_t start = line / inner * inner * count + line % inner;
+      Wide total{0};
+      for (size_t i = 0; i < count; ++i) {
+        const size_t at = start + (reverse ? count - 1 - i : i) * inner;
+        Wide x;
+        load(dtype, io.inputs[0] + at * size_of(dtype), &x, 1);
+        const Wide next = add(total, x);
+        store(dtype, exclusive ? &total : &next, io.outputs[0] + at * size_of(dtype), 1);
+        total = next;
+      }
+    }
+  });
+}
+
 template <typename Wide>
 KernelPointer reduce_in(const KernelSpec& spec) {
   const auto as_is = [](Wide total, Flags&) { return total; };
@@ -186,7 +244,19 @@ KernelPointer arg_in(const KernelSpec& spec) {
 
 }  // namespace
 
+KernelPointer make_cumulative_sum_kernel(const KernelSpec& spec) {
+  switch (domain_of(spec.in(0).dtype)) {
+    case Domain::kReal:
+      return cumulative_sum<double>(spec);
+    case Domain::kSigned:
+      return cumulative_sum<int64_t>(spec);
+    default:
+      return cumulative_sum<uint64_t>(spec);
+  }
+}
+
 KernelPointer make_reduction_kernel(const KernelSpec& spec) {
+  if (spec.kind == OpKind::kReduceLogSumExp) return log_sum_exp(spec);
   switch (domain_of(spec.in(0).dtype)) {
     case Domain::kReal:
       return reduce_in<double>(spec);

@@ -52,8 +52,7 @@ class Resize final : public Kernel {
     const ResizeSample& sample = plan.samples[index_[axis]];
     const int64_t base = flat * plan.extent;
     double sum = 0;
-    for (size_t i = 0; i < sample.count; ++i) {
-      const ResizeTap& tap = sample.taps[i];
+    for (const ResizeTap& tap : sample.taps) {
       // A tap without weight must not turn an infinity elsewhere into NaN.
       if (tap.weight != 0) sum += tap.weight * weighted_sum(axis + 1, base + tap.index);
     }

@@ -14,6 +14,7 @@ struct AxisRule {
   std::string nearest;
   double cubic_a = 0;
   bool exclude_outside = false;
+  bool antialias = false;
   int64_t in = 0;
   int64_t out = 0;
   double scale = 1;
@@ -37,6 +38,7 @@ double source_of(const AxisRule& rule, int64_t x) {
     return start + at * span * (in - 1) / (resized - 1);
   }
   if (rule.coordinates == "pytorch_half_pixel" && resized <= 1) return 0;
+  if (rule.coordinates == "tf_half_pixel_for_nn") return (at + 0.5) / rule.scale;
   const double half_pixel = (at + 0.5) / rule.scale - 0.5;
   if (rule.coordinates != "half_pixel_symmetric") return half_pixel;
   const double adjustment = static_cast<double>(rule.out) / resized;
@@ -58,40 +60,46 @@ double cubic_weight(double a, double d) {
   return 0;
 }
 
+// Downsampling with antialias stretches the filter over all elements an output element covers.
+double stretch_of(const AxisRule& rule) {
+  return rule.antialias ? std::min(rule.scale, 1.0) : 1.0;
+}
+
 // Taps before clamping to the input; their indices may lie outside.
 ResizeSample raw_sample(const AxisRule& rule, double source) {
   ResizeSample sample;
   if (rule.mode == "nearest") {
-    sample.taps[0] = {static_cast<int64_t>(nearest_of(rule, source)), 1};
-    sample.count = 1;
+    sample.taps = {{static_cast<int64_t>(nearest_of(rule, source)), 1}};
     return sample;
   }
+  const bool cubic = rule.mode == "cubic";
+  const double stretch = stretch_of(rule);
   const double floor = std::floor(source);
   const double fraction = source - floor;
   const auto left = static_cast<int64_t>(floor);
-  if (rule.mode == "linear") {
-    sample.taps[0] = {left, 1 - fraction};
-    sample.taps[1] = {left + 1, fraction};
-    sample.count = 2;
-    return sample;
+  const auto first = static_cast<int64_t>(std::floor((cubic ? -2 : -1) / stretch)) + 1;
+  double sum = 0;
+  for (int64_t i = first; i < 2 - first; ++i) {
+    const double distance = (static_cast<double>(i) - fraction) * stretch;
+    const double weight = cubic ? cubic_weight(rule.cubic_a, distance)
+                                : std::clamp(1 - std::fabs(distance), 0.0, 1.0);
+    sample.taps.push_back({left + i, weight});
+    sum += weight;
   }
-  for (int64_t i = 0; i < 4; ++i) {
-    const double distance = fraction + 1 - static_cast<double>(i);
-    sample.taps[static_cast<size_t>(i)] = {left - 1 + i, cubic_weight(rule.cubic_a, distance)};
+  if (stretch < 1) {
+    for (ResizeTap& tap : sample.taps) tap.weight /= sum;
   }
-  sample.count = 4;
   return sample;
 }
 
 // Weights of taps outside become 0 and the rest is scaled to the sum 1.
 void drop_outside(const AxisRule& rule, ResizeSample& sample) {
   double sum = 0;
-  for (size_t i = 0; i < sample.count; ++i) {
-    ResizeTap& tap = sample.taps[i];
+  for (ResizeTap& tap : sample.taps) {
     if (tap.index < 0 || tap.index >= rule.in) tap.weight = 0;
     sum += tap.weight;
   }
-  for (size_t i = 0; i < sample.count; ++i) sample.taps[i].weight /= sum;
+  for (ResizeTap& tap : sample.taps) tap.weight /= sum;
 }
 
 ResizeSample sample_of(const AxisRule& rule, int64_t x) {
@@ -113,6 +121,7 @@ AxisRule rule_of(const Attributes& attributes, const Shape& in, const Shape& out
   rule.nearest = attributes.get_string("nearest_mode");
   rule.cubic_a = attributes.get_float("cubic_coeff_a", -0.75);
   rule.exclude_outside = attributes.get_int("exclude_outside") != 0;
+  rule.antialias = attributes.get_int("antialias") != 0;
   rule.in = in[axis];
   rule.out = out[axis];
   rule.scale = attributes.get_floats("scales")[axis];
@@ -131,7 +140,7 @@ ResizeAxisPlan plan_axis(const AxisRule& rule) {
     const bool untouched =
         rule.scale == 1 && rule.in == rule.out && rule.roi_start == 0 && rule.roi_end == 1;
     if (untouched) {
-      plan.samples.push_back({{ResizeTap{x, 1}}, 1, false});
+      plan.samples.push_back({{ResizeTap{x, 1}}, false});
     } else {
       plan.samples.push_back(sample_of(rule, x));
     }

@@ -2,7 +2,6 @@
 // operator documentation, Resize, opset 18.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -18,9 +17,7 @@ struct ResizeTap {
 
 // What one output coordinate of an axis reads.
 struct ResizeSample {
-  static constexpr size_t kMaxTaps = 4;
-  std::array<ResizeTap, kMaxTaps> taps;
-  size_t count = 0;
+  std::vector<ResizeTap> taps;
   bool outside = false;  // tf_crop_and_resize: the extrapolation value instead
 };
 

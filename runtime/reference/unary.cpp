@@ -60,6 +60,11 @@ KernelPointer integer_unary(const KernelSpec& spec) {
       return elementwise<Wide>(spec, [](Wide x) { return static_cast<Wide>(0 - uint64_t(x)); });
     case OpKind::kRelu:
       return elementwise<Wide>(spec, [](Wide x) { return std::max<Wide>(x, 0); });
+    case OpKind::kSign:
+      return elementwise<Wide>(spec, [](Wide x) {
+        if (x == Wide{0}) return Wide{0};
+        return x < Wide{0} ? static_cast<Wide>(-1) : Wide{1};
+      });
     default:  // Abs; the least value of a type wraps to itself
       return elementwise<Wide>(
           spec, [](Wide x) { return x < Wide{0} ? static_cast<Wide>(0 - uint64_t(x)) : x; });

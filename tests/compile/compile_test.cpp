@@ -105,12 +105,15 @@ TEST(RealNetworks, SpelledOutActivationsAreRecognised) {
   EXPECT_EQ(count(yolox, OpKind::kMul), 0u);  // 104 in the file, all of them x * sigmoid(x)
 }
 
-TEST(RealNetworks, UnsupportedOnesNameTheNode) {
+TEST(RealNetworks, OpenExtentsAreRefusedUnlessGiven) {
   MODELD_NEED_SHARED("data/models/byte-bilstm.onnx");
-  expect_refusal(compile_onnx(test::shared_path("data/models/byte-bilstm.onnx"), quick()),
-                 "dynamic shape");
-  expect_refusal(compile_onnx(test::shared_path("data/models/twinlitenet-qdq-int8.onnx"), quick()),
-                 "unknown op 'DequantizeLinear'");
+  const auto path = test::shared_path("data/models/byte-bilstm.onnx");
+  expect_refusal(compile_onnx(path, quick()), "dynamic shape");
+  CompileOptions options = quick();
+  options.input_shapes["input"] = {1, 8};
+  EXPECT_TRUE(compile_onnx(path, options).ok());
+  options.input_shapes["input"] = {1, 8, 1};
+  expect_refusal(compile_onnx(path, options), "does not fit");
 }
 
 // Shipped pipelines -------------------------------------------------------------------------------

@@ -191,11 +191,124 @@ TEST(ImporterRefusals, TrainingModes) {
 }
 
 TEST(ImporterRefusals, ControlFlow) {
-  for (const char* op : {"If", "Loop", "Scan"}) {
+  for (const char* op : {"Loop", "Scan"}) {
     OnnxBuilder builder = graph_of(17, {4});
     builder.node(op, {"x"}, {"y"}).named("guilty").with_graph("body");
     expect_node_refusal(builder, "control flow");
   }
+}
+
+// A branch of one node that reads `input` of the enclosing graph.
+void add_branch(test::NodeBuilder node, const std::string& name, const std::string& op_type,
+                const std::string& input) {
+  auto& attribute = *node.proto().add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  auto& graph = *attribute.mutable_g();
+  auto& inner = *graph.add_node();
+  inner.set_op_type(op_type);
+  inner.add_input(input);
+  inner.add_output("result");
+  graph.add_output()->set_name("result");
+}
+
+OnnxBuilder conditional(bool constant, double condition) {
+  OnnxBuilder builder = graph_of(17, {4});
+  if (constant) {
+    builder.constant("c", make_tensor(DType::kBool, {}, {condition}));
+  } else {
+    builder.input("c", DType::kBool, {});
+  }
+  auto node = builder.node("If", {"c"}, {"y"}).named("guilty");
+  add_branch(node, "then_branch", "Relu", "x");
+  add_branch(node, "else_branch", "Neg", "x");
+  return builder;
+}
+
+TEST(Importer, IfTakesTheBranchKnownWhenBuilding) {
+  EXPECT_EQ(kinds(must_import(conditional(true, 1)).draft), "Relu");
+  EXPECT_EQ(kinds(must_import(conditional(true, 0)).draft), "Neg");
+}
+
+TEST(ImporterRefusals, IfOnRunTimeValues) {
+  expect_node_refusal(conditional(false, 0), "the condition depends on run-time values");
+}
+
+TEST(ImporterRefusals, BranchesSeeNoLaterValues) {
+  OnnxBuilder builder = graph_of(17, {4});
+  builder.constant("c", make_tensor(DType::kBool, {}, {1}));
+  auto node = builder.node("If", {"c"}, {"y"}).named("guilty");
+  add_branch(node, "then_branch", "Relu", "later");
+  add_branch(node, "else_branch", "Relu", "x");
+  builder.node("Neg", {"x"}, {"later"});
+  expect_refusal(import_file(builder), "written by no node before it");
+}
+
+OnnxBuilder suppression(bool bounded) {
+  OnnxBuilder builder(11);
+  builder.input("x", DType::kFloat32, {1, 6, 4}).input("s", DType::kFloat32, {1, 2, 6});
+  builder.output("y");
+  builder.ints("m", {3});
+  builder
+      .node("NonMaxSuppression", bounded ? test::Names{"x", "s", "m"} : test::Names{"x", "s"},
+            {"y"})
+      .named("guilty");
+  return builder;
+}
+
+TEST(Importer, SuppressionIsAsLargeAsItsBound) {
+  EXPECT_EQ(output_shape(must_import(suppression(true))), (Shape{6, 3}));
+}
+
+TEST(ImporterRefusals, SuppressionWithoutABound) {
+  expect_node_refusal(suppression(false), "nothing bounds the number of results");
+}
+
+TEST(ImporterRefusals, ScatterIndexOutOfRange) {
+  OnnxBuilder builder = graph_of(18, {4});
+  builder.ints("i", {-5});
+  builder.floats("u", {1}, {7});
+  builder.node("ScatterElements", {"x", "i", "u"}, {"y"}).named("guilty");
+  expect_node_refusal(builder, "index is out of range");
+}
+
+TEST(Importer, QuantisedConvolutionIsAnIntegerOne) {
+  OnnxBuilder builder = graph_of(13, {1, 2, 4, 4}, DType::kUInt8);
+  builder.floats("xs", {}, {0.5}).floats("ws", {3}, {1, 2, 3}).floats("ys", {}, {2});
+  builder.constant("xz", make_tensor(DType::kUInt8, {}, {3}));
+  builder.constant("wz", make_tensor(DType::kInt8, {3}, {0, 0, 0}));
+  builder.constant("yz", make_tensor(DType::kUInt8, {}, {9}));
+  builder.constant("w", make_tensor(DType::kInt8, {3, 2, 1, 1}, {1, 2, 3, 4, 5, 6}));
+  builder.constant("b", make_tensor(DType::kInt32, {3}, {1, 2, 3}));
+  builder.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}, {"y"});
+  const Imported imported = must_import(builder);
+  EXPECT_EQ(kinds(imported.draft), "ConvInteger Add Cast Mul QuantizeLinear");
+  EXPECT_EQ(imported.draft.dtype(imported.outputs.at("y")), DType::kUInt8);
+}
+
+TEST(Importer, OnnxRuntimesOps) {
+  OnnxBuilder gelu = graph_of(17, {4});
+  gelu.node("Gelu", {"x"}, {"y"}).domain("com.microsoft");
+  EXPECT_EQ(kinds(must_import(gelu).draft), "Gelu");
+  OnnxBuilder fused = graph_of(17, {1, 1, 4, 4});
+  fused.floats("w", {1, 1, 1, 1}, {2});
+  fused.node("FusedConv", {"x", "w", "", "x"}, {"y"})
+      .domain("com.microsoft")
+      .with("activation", "Relu");
+  const Imported imported = must_import(fused);
+  ASSERT_EQ(kinds(imported.draft), "Conv");
+  EXPECT_EQ(imported.draft.ops[0].inputs.size(), 4u);
+  EXPECT_EQ(imported.draft.ops[0].attributes.get_string("activation"), "Relu");
+  OnnxBuilder sum = graph_of(17, {4}, DType::kUInt8);
+  sum.floats("s", {}, {0.5}).constant("z", make_tensor(DType::kUInt8, {}, {3}));
+  sum.node("QLinearAdd", {"x", "s", "z", "x", "s", "z", "s", "z"}, {"y"}).domain("com.microsoft");
+  EXPECT_EQ(output_shape(must_import(sum)), (Shape{4}));
+  OnnxBuilder joined = graph_of(17, {2, 4}, DType::kUInt8);
+  joined.floats("s", {}, {0.5}).constant("z", make_tensor(DType::kUInt8, {}, {3}));
+  joined.node("QLinearConcat", {"s", "z", "x", "s", "z", "x", "s", "z"}, {"y"})
+      .domain("com.microsoft")
+      .with("axis", 1);
+  EXPECT_EQ(output_shape(must_import(joined)), (Shape{2, 8}));
 }
 
 TEST(ImporterRefusals, DynamicShapes) {
@@ -220,11 +333,11 @@ TEST(ImporterRefusals, AttributesNobodyKnows) {
   kind.node("LeakyRelu", {"x"}, {"y"}).named("guilty").with("alpha", 1);
   expect_node_refusal(kind, "attribute 'alpha' is of another kind");
   OnnxBuilder outputs = graph_of(17, {1, 1, 4, 4});
-  outputs.output("indices");
-  outputs.node("MaxPool", {"x"}, {"y", "indices"})
+  outputs.output("more");
+  outputs.node("AveragePool", {"x"}, {"y", "more"})
       .named("guilty")
       .with("kernel_shape", std::vector<int64_t>{2, 2});
-  expect_node_refusal(outputs, "Indices");
+  expect_node_refusal(outputs, "output 1 is not supported");
 }
 
 TEST(ImporterRefusals, ShapesThatCannotBe) {

@@ -21,6 +21,9 @@ struct BackendCase {
   std::function<uint64_t()> driver_allocations;
 };
 
+// Every backend of this build and the scripted double.
+std::vector<BackendCase> all_backends();
+
 // A fresh device per test.
 class Conformance : public testing::TestWithParam<BackendCase> {
  protected:

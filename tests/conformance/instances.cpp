@@ -6,7 +6,6 @@
 #include "tests/support/scripted_device.h"
 
 namespace modeld::test {
-namespace {
 
 std::vector<BackendCase> all_backends() {
   std::vector<BackendCase> cases;
@@ -33,6 +32,8 @@ std::vector<BackendCase> all_backends() {
   }
   return cases;
 }
+
+namespace {
 
 std::string case_name(const testing::TestParamInfo<BackendCase>& one) {
   return one.param.name;

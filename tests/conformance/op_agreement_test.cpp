@@ -1,8 +1,8 @@
 // Every op on random values: a backend's capture against the reference interpreter's answer for
 // the same bytes, with all inputs fed and with all but the first as constants.
 #include <cmath>
+#include <iostream>
 #include <set>
-#include <stdexcept>
 
 #include "runtime/program/seeded_inputs.h"
 #include "runtime/reference/evaluate.h"
@@ -89,6 +89,17 @@ Attributes::Map with_activation(Attributes::Map map, const std::string& name) {
 
 void add_unary(Cases& cases) {
   const std::vector<Shape> shapes = {{2, 3, 35}};
+  for (const OpKind kind : {OpKind::kAsinh, OpKind::kAtan, OpKind::kCos, OpKind::kCosh,
+                            OpKind::kMish, OpKind::kSin, OpKind::kSinh, OpKind::kTan}) {
+    cases.floats(kind, {}, shapes);
+  }
+  // Beyond -1..1 both sides answer NaN.
+  for (const OpKind kind : {OpKind::kAcos, OpKind::kAsin, OpKind::kAtanh}) {
+    cases.add(over_dtypes({kF32, DType::kFloat64}, kind, {}, shapes));
+  }
+  cases.floats(OpKind::kAcosh, {}, shapes, true);
+  cases.floats(OpKind::kSign, {}, shapes);
+  cases.add(over_dtypes({DType::kInt8, DType::kUInt8, DType::kInt64}, OpKind::kSign, {}, shapes));
   for (const OpKind kind : {OpKind::kCeil, OpKind::kErf, OpKind::kExp, OpKind::kFloor,
                             OpKind::kHardSwish, OpKind::kReciprocal, OpKind::kRound,
                             OpKind::kSigmoid, OpKind::kSilu, OpKind::kSoftplus, OpKind::kTanh}) {
@@ -211,7 +222,147 @@ void add_normalisations(Cases& cases) {
   }
 }
 
+void add_more_normalisations(Cases& cases) {
+  const Attributes::Map last = {{"axis", int64_t{2}}, {"epsilon", 1e-5}};
+  cases.floats(OpKind::kLayerNormalization, last, {{2, 3, 40}});
+  cases.floats(OpKind::kRmsNormalization, last, {{2, 3, 40}});
+  cases.floats(OpKind::kRmsNormalization, {{"axis", int64_t{1}}, {"epsilon", 1e-5}},
+               {{2, 3, 4}, {3, 4}});
+  for (const int64_t axis : {0, 1, 2}) {
+    cases.floats(OpKind::kLogSoftmax, {{"axis", axis}}, {{3, 4, 50}});
+    cases.floats(OpKind::kReduceLogSumExp, {{"axes", Ints{axis}}, {"keepdims", int64_t{1}}},
+                 {{3, 4, 50}});
+    for (const int64_t flag : {0, 1}) {
+      cases.numbers(OpKind::kCumSum, {{"axis", axis}, {"exclusive", flag}, {"reverse", 1 - flag}},
+                    {{3, 4, 5}});
+    }
+  }
+}
+
+void add_quantised(Cases& cases) {
+  for (const DType type : {DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16}) {
+    const Attributes::Map to = {{"to", std::string(to_string(type))}};
+    cases.add({{OpKind::kQuantizeLinear, to, {{kF32, {2, 3, 40}}, {kF32, {}}, {type, {}}}, true},
+               {OpKind::kQuantizeLinear, to, {{kF32, {2, 3, 40}}, {kF32, {3, 1}}}, true},
+               {OpKind::kQuantizeLinear,
+                to,
+                {{kF32, {2, 3, 4}}, {kF32, {2, 3, 4}}, {type, {3, 1}}},
+                true}});
+    const Attributes::Map back = {{"to", std::string("f32")}};
+    cases.add({{OpKind::kDequantizeLinear, back, {{type, {2, 3, 40}}, {kF32, {}}, {type, {}}}},
+               {OpKind::kDequantizeLinear, back, {{type, {2, 3, 40}}, {kF32, {3, 1}}}},
+               {OpKind::kDequantizeLinear,
+                {{"to", std::string("f16")}},
+                {{type, {2, 3}}, {DType::kFloat16, {}}}}});
+  }
+  for (const DType a : {DType::kInt8, DType::kUInt8}) {
+    for (const DType b : {DType::kInt8, DType::kUInt8}) {
+      cases.add({{OpKind::kMatMulInteger, {}, {{a, {5, 37}}, {b, {37, 11}}, {a, {}}, {b, {11}}}},
+                 {OpKind::kMatMulInteger, {}, {{a, {2, 5, 7}}, {b, {2, 7, 3}}, {a, {5, 1}}}},
+                 {OpKind::kConvInteger,
+                  conv({2, 1}, {0, 2, 1, 0}, {1, 2}, 2),
+                  {{a, {2, 6, 9, 11}}, {b, {4, 3, 3, 2}}, {a, {}}, {b, {4}}}},
+                 {OpKind::kConvInteger,
+                  conv({1}, {1, 1}, {1}, 8),
+                  {{a, {1, 8, 30}}, {b, {8, 1, 3}}, {a, {}}, {b, {}}}}});
+    }
+  }
+}
+
+void add_recurrent(Cases& cases) {
+  const auto recurrent = [](const std::string& direction, const std::string& names, size_t count) {
+    return Attributes::Map{{"direction", direction},
+                           {"activations", names},
+                           {"activation_alpha", Floats(count, 0.3)},
+                           {"activation_beta", Floats(count, 0.4)}};
+  };
+  const auto shapes = [](int64_t directions, int64_t gates, size_t states) {
+    std::vector<TensorType> types = {{kF32, {5, 3, 6}},
+                                     {kF32, {directions, gates * 7, 6}},
+                                     {kF32, {directions, gates * 7, 7}},
+                                     {kF32, {directions, 2 * gates * 7}},
+                                     {DType::kInt32, {3}}};
+    for (size_t i = 0; i < states; ++i) types.push_back({kF32, {directions, 3, 7}});
+    return types;
+  };
+  for (const char* direction : {"forward", "reverse"}) {
+    cases.add({{OpKind::kRnn, recurrent(direction, "Tanh", 1), shapes(1, 1, 1)}});
+  }
+  cases.add({{OpKind::kRnn, recurrent("bidirectional", "Affine,Relu", 2), shapes(2, 1, 1)}});
+  for (const int64_t flag : {0, 1}) {
+    auto gru = recurrent("bidirectional", "Sigmoid,Tanh,HardSigmoid,LeakyRelu", 4);
+    gru["linear_before_reset"] = flag;
+    cases.add({{OpKind::kGru, gru, shapes(2, 3, 1)}});
+    auto lstm = recurrent("bidirectional", "Sigmoid,Tanh,Tanh,HardSigmoid,Elu,Softplus", 6);
+    lstm["input_forget"] = flag;
+    if (flag != 0) lstm["clip"] = 0.7;
+    OpCase one{OpKind::kLstm, lstm, shapes(2, 4, 2)};
+    cases.add({one});
+    one.inputs.push_back({kF32, {2, 21}});
+    cases.add({one});
+  }
+  auto half = recurrent("forward", "Sigmoid,Tanh,Tanh", 3);
+  half["input_forget"] = int64_t{0};
+  cases.add(over_dtypes({DType::kFloat16, DType::kFloat64}, OpKind::kLstm, half,
+                        {{4, 2, 3}, {1, 20, 3}, {1, 20, 5}, {1, 40}}));
+}
+
+void add_indexed(Cases& cases) {
+  const DType index = DType::kInt64;  // seeded integers are 0..15
+  cases.add(
+      {{OpKind::kGatherElements, {{"axis", int64_t{0}}}, {{kF32, {16, 3}}, {index, {4, 3}}}},
+       {OpKind::kGatherElements,
+        {{"axis", int64_t{1}}},
+        {{DType::kUInt8, {3, 16}}, {DType::kInt32, {2, 5}}}},
+       {OpKind::kGatherNd, {{"batch_dims", int64_t{0}}}, {{kF32, {16, 16, 3}}, {index, {4, 2}}}},
+       {OpKind::kGatherNd,
+        {{"batch_dims", int64_t{1}}},
+        {{DType::kInt32, {2, 16, 3}}, {index, {2, 5, 1}}}}});
+  for (const char* reduction : {"none", "add", "mul", "max", "min"}) {
+    for (const DType type : {kF32, DType::kFloat16, DType::kInt8, DType::kUInt32}) {
+      cases.add({{OpKind::kScatterElements,
+                  {{"axis", int64_t{0}}, {"reduction", std::string(reduction)}},
+                  {{type, {16, 3}}, {index, {20, 3}}, {type, {20, 3}}}},
+                 {OpKind::kScatterNd,
+                  {{"reduction", std::string(reduction)}},
+                  {{type, {16, 3}}, {index, {7, 1}}, {type, {7, 3}}}}});
+    }
+  }
+  for (const int64_t largest : {0, 1}) {
+    cases.numbers(OpKind::kTopK, {{"axis", int64_t{1}}, {"k", int64_t{3}}, {"largest", largest}},
+                  {{2, 9, 4}});
+    cases.add({{OpKind::kNonMaxSuppression,
+                {{"max_output", int64_t{4}}, {"center_point_box", largest}},
+                {{kF32, {2, 30, 4}}, {kF32, {2, 3, 30}}, {kF32, {}}, {kF32, {1}}},
+                true}});
+  }
+}
+
 void add_windows(Cases& cases) {
+  Attributes::Map places = {{"kernel_shape", Ints{3, 2}},
+                            {"strides", Ints{2, 2}},
+                            {"pads", Ints{1, 0, 1, 1}},
+                            {"dilations", Ints{1, 1}},
+                            {"indices", std::string("row_major")}};
+  cases.floats(OpKind::kMaxPool, places, {{2, 3, 10, 11}});
+  places["indices"] = std::string("column_major");
+  cases.floats(OpKind::kMaxPool, places, {{2, 3, 10, 11}});
+  for (const char* mode : {"linear", "cubic"}) {
+    cases.add(over_dtypes({kF32}, OpKind::kResize,
+                          {{"mode", std::string(mode)},
+                           {"coordinate_transformation_mode", std::string("half_pixel")},
+                           {"antialias", int64_t{1}},
+                           {"scales", Floats{1, 1, 0.4, 0.5}},
+                           {"sizes", Ints{1, 2, 4, 6}}},
+                          {{1, 2, 10, 12}}));
+  }
+  cases.add(over_dtypes({kF32}, OpKind::kResize,
+                        {{"mode", std::string("nearest")},
+                         {"coordinate_transformation_mode", std::string("tf_half_pixel_for_nn")},
+                         {"nearest_mode", std::string("floor")},
+                         {"scales", Floats{1, 1, 0.4, 2}},
+                         {"sizes", Ints{1, 2, 4, 24}}},
+                        {{1, 2, 10, 12}}));
   for (const int64_t ceil : {0, 1}) {
     Attributes::Map pool = {{"kernel_shape", Ints{3, 2}},
                             {"strides", Ints{2, 2}},
@@ -278,6 +429,10 @@ const Cases& all_cases() {
     add_convolutions(made);
     add_products(made);
     add_normalisations(made);
+    add_more_normalisations(made);
+    add_quantised(made);
+    add_recurrent(made);
+    add_indexed(made);
     add_windows(made);
     add_moves(made);
     return made;
@@ -378,9 +533,51 @@ ProgramBuilder program_of(std::span<const Prepared> cases, bool constants) {
   return builder;
 }
 
+// What the OpenCL backend has no code for yet; it refuses these.
+bool is_missing_on_opencl(const OpCase& one) {
+  using enum OpKind;
+  static const std::set<OpKind> kMissing = {kConvInteger,
+                                            kMatMulInteger,
+                                            kGru,
+                                            kLstm,
+                                            kRnn,
+                                            kCumSum,
+                                            kTopK,
+                                            kReduceLogSumExp,
+                                            kLogSoftmax,
+                                            kScatterNd,
+                                            kGatherNd,
+                                            kRmsNormalization,
+                                            kDequantizeLinear,
+                                            kQuantizeLinear,
+                                            kGatherElements,
+                                            kScatterElements,
+                                            kNonMaxSuppression};
+  return kMissing.contains(one.kind) || one.attributes.contains("indices") ||
+         (one.kind == kLayerNormalization && one.inputs.size() < 2);
+}
+
+std::vector<OpCase> cases_for(const std::string& backend) {
+  std::vector<OpCase> cases = all_cases().all();
+  if (backend != "opencl") return cases;
+  const size_t left_out = std::erase_if(cases, is_missing_on_opencl);
+  std::cout << left_out << " cases left out: ops without code on the opencl backend\n";
+  return cases;
+}
+
+TEST_P(Conformance, OpsWithoutCodeAreRefused) {
+  if (GetParam().name != "opencl") return;
+  for (const OpCase& one : all_cases().all()) {
+    if (!is_missing_on_opencl(one)) continue;
+    SCOPED_TRACE(name_of(one));
+    const Prepared prepared = prepare(one, 1);
+    EXPECT_EQ(record_error(program_of({&prepared, 1}, false), {}).code, ErrorCode::kUnsupported);
+  }
+}
+
 TEST_P(Conformance, EveryOpAgreesWithTheReference) {
   constexpr size_t kAtOnce = 50;
-  const std::vector<OpCase>& all = all_cases().all();
+  const std::vector<OpCase> all = cases_for(GetParam().name);
   for (size_t first = 0; first < all.size(); first += kAtOnce) {
     std::vector<Prepared> cases;
     for (size_t i = first; i < std::min(first + kAtOnce, all.size()); ++i) {

@@ -135,12 +135,31 @@ TEST_F(NetworkTest, ConformanceSeesAWrongAnswer) {
 }
 
 TEST_F(NetworkTest, ConformanceCountsMissingOperators) {
-  MODELD_NEED_SHARED("conformance/onnx-node/test_lstm_defaults");
-  copy_case("test_lstm_defaults");
+  MODELD_NEED_SHARED("conformance/onnx-node/test_abs");
+  copy_case("test_abs");
+  const auto model = folder_ / "cases/test_abs/model.onnx";
+  std::string bytes = read_text_file(model, 1 << 20).value();
+  bytes.replace(bytes.find("Abs"), 3, "Abz");
+  std::ofstream(model, std::ios::binary) << bytes;
   const ToolResult result = tool({"conformance", "cases", "--backend", "reference", "--json"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.json()["unsupported"], 1);
-  EXPECT_THAT(result.json()["failures"][0]["reason"].get<std::string>(), HasSubstr("LSTM"));
+  EXPECT_THAT(result.json()["failures"][0]["reason"].get<std::string>(), HasSubstr("'Abz'"));
+}
+
+TEST_F(NetworkTest, OpenExtentsAreGiven) {
+  MODELD_NEED_SHARED("data/models/byte-bilstm.onnx");
+  const std::string model = shared_path("data/models/byte-bilstm.onnx").string();
+  const ToolResult open = tool({"inspect", model});
+  EXPECT_EQ(open.exit_code, 3);
+  EXPECT_THAT(open.err, HasSubstr("--input-shape"));
+  const ToolResult given =
+      tool({"inspect", model, "--input-shape", "input=2x16", "--lowering", "cpu", "--json"});
+  ASSERT_EQ(given.exit_code, 0) << given.err;
+  EXPECT_EQ(given.json()["inputs"][0]["type"], "u8[2,16]");
+  EXPECT_THAT(given.json()["lowering"].dump(), HasSubstr("own: recurrent"));
+  EXPECT_EQ(tool({"inspect", model, "--input-shape", "other=2x16"}).exit_code, 2);
+  EXPECT_EQ(tool({"inspect", model, "--input-shape", "input=2x16x4"}).exit_code, 2);
 }
 
 TEST_F(NetworkTest, ConformanceWithoutCasesIsAUsageError) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tools/modelctl/frame_option.h"
+#include "tools/modelctl/input_shapes.h"
 #include "tools/modelctl/latency_summary.h"
 #include "tools/modelctl/npy_tensor.h"
 #include "tools/modelctl/peak_flops.h"
@@ -56,6 +57,16 @@ TEST(FrameOption, Malformed) {
     ASSERT_FALSE(frame.ok()) << text;
     EXPECT_EQ(frame.error().code, ErrorCode::kInvalidArgument);
   }
+}
+
+TEST(InputShapes, NamesAndExtents) {
+  const auto shapes = parse_input_shapes({"x=1x256"});
+  ASSERT_TRUE(shapes.ok());
+  EXPECT_EQ(shapes->at("x"), (Shape{1, 256}));
+  for (const char* bad : {"x", "x=", "x=1x", "x=x1", "x=-1", "x=1y2", "x=99999999999999999999"}) {
+    EXPECT_FALSE(parse_input_shapes({bad}).ok()) << bad;
+  }
+  EXPECT_FALSE(parse_input_shapes({"x=1", "x=2"}).ok());
 }
 
 TEST(NpyTensor, Bfloat16TravelsAsFloat) {

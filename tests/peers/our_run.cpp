@@ -54,8 +54,9 @@ NamedArrays outputs_of(const Capture& capture) {
 
 }  // namespace
 
-Model compiled(const std::filesystem::path& onnx) {
+Model compiled(const std::filesystem::path& onnx, const std::map<std::string, Shape>& shapes) {
   compile::CompileOptions options;
+  options.input_shapes = shapes;
   options.make_references = false;
   return must(compile::compile_onnx(onnx, options)).model;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 namespace modeld::test {
 
 // compile_onnx() with every pass, as modelctl run does. Throws with its words if refused.
-Model compiled(const std::filesystem::path& onnx);
+// `shapes` fixes open extents of inputs.
+Model compiled(const std::filesystem::path& onnx, const std::map<std::string, Shape>& shapes = {});
 
 // One replay with commit for each step; arrays of a step that are no inputs of the program (states)
 // are left out. Throws if a backend refuses or fails.

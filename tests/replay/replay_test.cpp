@@ -1,11 +1,8 @@
 // Replay: what comes when, and what comes out. Field fault 37 and its kind.
 #include <gmock/gmock.h>
 
-#include <capnp/message.h>
-
 #include <fstream>
 
-#include "ipc/schema/log.capnp.h"
 #include "runtime/base/file.h"
 #include "tests/replay/replay_bench.h"
 #include "tools/replay/log_file.h"
@@ -254,32 +251,6 @@ TEST_F(ReplayTest, AWindowShowsItsFramesAndKnowsWhatWasSaidBefore) {
   const auto beyond = replay::replay_route(window, models(true, false));
   ASSERT_FALSE(beyond.ok());
   EXPECT_EQ(beyond.error().code, ErrorCode::kInvalidArgument);
-}
-
-// carControl is heard once, at the first frame: half a second later what it said is too old. In a
-// qlog every topic is thinned out like that.
-TEST_F(ReplayTest, ASilentTopicMakesFramesInvalidButNotInAShortLog) {
-  const RouteBuilder builder(road(13));
-  MessageList list;
-  ipc::MessageWriter writer(4096);
-  auto event = writer.begin().initRoot<wire::Event>();
-  event.setLogMonoTime(static_cast<uint64_t>(RouteBuilder::state_time(Camera::kNarrowRoad, 0)));
-  event.initCarControl().setLatActive(true);
-  list.add_raw(*writer.finish());
-  list.add_raw(builder.messages(0, 13).bytes());
-  builder.write_pictures(route(), 0, 13);
-  RouteBuilder::write_log(route() / "rlog", list);
-  const auto whole = play(route(), true, false);
-  // Frames 10, 11 and 12 come 0.5 s and more after the first one.
-  EXPECT_EQ(role(whole, "driving").invalid_reasons.at("inputStale"), 3u);
-  auto reported = request(route());
-  reported.options.refuse_stale = false;
-  EXPECT_EQ(role(play(reported, true, false), "driving").invalid, 0u);
-  std::filesystem::rename(route() / "rlog", route() / "qlog");
-  EXPECT_EQ(role(play(route(), true, false), "driving").invalid, 0u);
-  auto strict = request(route());
-  strict.options.refuse_stale = true;
-  EXPECT_EQ(role(play(strict, true, false), "driving").invalid, 3u);
 }
 
 TEST_F(ReplayTest, WithoutCalibrationTheRoadIsAnsweredInvalid) {

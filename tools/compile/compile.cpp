@@ -119,7 +119,7 @@ Result<CompiledModel> compile_checked(const std::filesystem::path& onnx,
   MODELD_ASSIGN(const Pipeline pipeline, pipeline_of(onnx, options));
   report(options, "reading and importing", 0);
   const BuildOptions build{options.pipeline.has_value(), options.optimise, &options.frozen_inputs,
-                           options.weights ? &*options.weights : nullptr};
+                           &options.input_shapes, options.weights ? &*options.weights : nullptr};
   MODELD_ASSIGN(BuiltModel built, build_model(onnx, pipeline, build));
   CompiledModel compiled;
   if (options.optimise) {

@@ -31,7 +31,8 @@ struct CompileOptions {
   // How float32 weights and intermediates are stored (PRECISION.md).
   Precision precision = Precision::kFloat32;
   std::map<std::string, FrozenInput> frozen_inputs;
-  bool optimise = true;         // false: import, inference and folding of shapes only
+  std::map<std::string, Shape> input_shapes;  // of graph inputs whose file leaves extents open
+  bool optimise = true;                       // false: import, inference and folding of shapes only
   bool make_references = true;  // run the reference interpreter for vectors and tolerances
   Progress progress;
 };

@@ -49,8 +49,7 @@ uint64_t estimated_operations(const Draft& draft, const Op& op,
     // An output element reads its window, padding included.
     return written * window_elements(op);
   }
-  const bool heavy = op.kind == OpKind::kConv || op.kind == OpKind::kConvTranspose ||
-                     op.kind == OpKind::kGemm || op.kind == OpKind::kMatMul;
+  const bool heavy = op.kind >= OpKind::kConv && op.kind <= OpKind::kRnn;
   // No output element reads more than the largest input has.
   return heavy ? written * std::min(most_input, uint64_t{1} << 24) : written + sum_inputs;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tools/compile/dtype_numbers.h"
+#include "tools/compile/import_index.h"
 #include "tools/compile/op_families.h"
 
 namespace modeld::compile {
@@ -71,25 +72,10 @@ Status expand(NodeImport& node) {
   return emit_to_output(node, OpKind::kExpand, {node.input(0)}, std::move(attributes));
 }
 
-// Run-time indices are checked on the device; constant ones can be wrong only once, here.
-Status check_constant_indices(const NodeImport& node, int64_t extent) {
-  const HostTensor* indices = node.constant_input(1);
-  if (indices == nullptr) return {};
-  const auto values = to_ints(*indices);
-  if (!values) return node.refused("'indices' are not integers");
-  for (const int64_t index : *values) {
-    if (index >= -extent && index < extent) continue;
-    return node.refused("a constant index is out of range")
-        .expecting(std::to_string(-extent) + ".." + std::to_string(extent - 1),
-                   std::to_string(index));
-  }
-  return {};
-}
-
 Status gather(NodeImport& node) {
   MODELD_TRY(node.expect_inputs(2, 2));
   MODELD_ASSIGN(const int64_t axis, node.resolve_axis(node.attr_int("axis", 0), node.rank(0)));
-  MODELD_TRY(check_constant_indices(node, node.shape(0)[static_cast<size_t>(axis)]));
+  MODELD_TRY(check_constant_indices(node, 1, {node.shape(0)[static_cast<size_t>(axis)]}));
   Attributes attributes;
   attributes.set("axis", axis);
   return emit_to_output(node, OpKind::kGather, {node.input(0), node.input(1)},
@@ -334,14 +320,62 @@ Status transpose(NodeImport& node) {
   return emit_to_output(node, OpKind::kTranspose, {node.input(0)}, std::move(attributes));
 }
 
+Result<int64_t> block_size(NodeImport& node) {
+  MODELD_TRY(node.expect_inputs(1, 1));
+  const int64_t block = node.attr_int("blocksize", 0);
+  if (node.rank(0) != 4 || block < 1 || block > 65536) {
+    return node.refused("not a picture, or an impossible 'blocksize'")
+        .expecting("rank 4, 1..65536", to_string(node.shape(0)) + ", " + std::to_string(block));
+  }
+  return block;
+}
+
+// Channels become blocks of block x block pixels: depth-column-row or column-row-depth order.
+Status depth_to_space(NodeImport& node) {
+  MODELD_ASSIGN(const int64_t b, block_size(node));
+  const Shape x = node.shape(0);
+  if (x[1] % (b * b) != 0) {
+    return node.refused("channels do not fill blocks")
+        .expecting("a multiple of " + std::to_string(b * b), std::to_string(x[1]));
+  }
+  const int64_t depth = x[1] / (b * b);
+  const std::string mode = node.attr_string("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") return node.refused("attribute 'mode' is not known");
+  const bool blocks_first = mode == "DCR";
+  MODELD_ASSIGN(TensorId id,
+                node.reshape(node.input(0), blocks_first ? Shape{x[0], b, b, depth, x[2], x[3]}
+                                                         : Shape{x[0], depth, b, b, x[2], x[3]}));
+  MODELD_ASSIGN(
+      id, node.transpose(id, blocks_first ? Shape{0, 3, 4, 1, 5, 2} : Shape{0, 1, 4, 2, 5, 3}));
+  MODELD_ASSIGN(id, node.reshape(id, {x[0], depth, x[2] * b, x[3] * b}));
+  node.set_output(0, id);
+  return {};
+}
+
+Status space_to_depth(NodeImport& node) {
+  MODELD_ASSIGN(const int64_t b, block_size(node));
+  const Shape x = node.shape(0);
+  if (x[2] % b != 0 || x[3] % b != 0) {
+    return node.refused("the picture is not made of blocks")
+        .expecting("sides that are multiples of " + std::to_string(b), to_string(x));
+  }
+  MODELD_ASSIGN(TensorId id, node.reshape(node.input(0), {x[0], x[1], x[2] / b, b, x[3] / b, b}));
+  MODELD_ASSIGN(id, node.transpose(id, {0, 3, 5, 1, 2, 4}));
+  MODELD_ASSIGN(id, node.reshape(id, {x[0], x[1] * b * b, x[2] / b, x[3] / b}));
+  node.set_output(0, id);
+  return {};
+}
+
 constexpr auto kImporters = std::to_array<ImporterRow>({
     {"Cast", cast},
     {"CastLike", cast_like},
     {"Concat", concat},
+    {"DepthToSpace", depth_to_space},
     {"Expand", expand},
     {"Gather", gather},
     {"Pad", pad},
     {"Slice", slice},
+    {"SpaceToDepth", space_to_depth},
     {"Split", split},
     {"Tile", tile},
     {"Transpose", transpose},

@@ -25,12 +25,14 @@ Result<Attributes> pool_attributes(NodeImport& node) {
 }
 
 Status max_pool(NodeImport& node) {
-  node.ignore_attr("storage_order");  // orders the indices, the second output
-  if (node.wants_output(1)) return node.unsupported("the output 'Indices'");
   MODELD_ASSIGN(Attributes attributes, pool_attributes(node));
-  MODELD_ASSIGN(const TensorId id,
-                node.emit(OpKind::kMaxPool, {node.input(0)}, std::move(attributes)));
-  node.set_output(0, id);
+  const bool columns = node.attr_int("storage_order", 0) != 0;
+  if (node.wants_output(1)) {
+    attributes.set("indices", std::string(columns ? "column_major" : "row_major"));
+  }
+  MODELD_ASSIGN(const std::vector<TensorId> ids,
+                node.emit_many(OpKind::kMaxPool, {node.input(0)}, std::move(attributes)));
+  for (size_t i = 0; i < ids.size(); ++i) node.set_output(i, ids[i]);
   return {};
 }
 
@@ -204,6 +206,7 @@ Attributes resize_attributes(NodeImport& node) {
                  node.attr_string("coordinate_transformation_mode", "half_pixel"));
   attributes.set("nearest_mode", node.attr_string("nearest_mode", "round_prefer_floor"));
   attributes.set("cubic_coeff_a", node.attr_float("cubic_coeff_a", -0.75));
+  if (node.attr_int("antialias", 0) != 0) attributes.set("antialias", int64_t{1});
   attributes.set("exclude_outside", node.attr_int("exclude_outside", 0));
   attributes.set("extrapolation_value", node.attr_float("extrapolation_value", 0));
   return attributes;
@@ -223,11 +226,7 @@ Status resize(NodeImport& node) {
     return resize_by_scales(node, scales);
   }
   MODELD_TRY(node.expect_inputs(1, 4));
-  if (node.attr_int("antialias", 0) != 0) return node.unsupported("attribute 'antialias'");
   Attributes attributes = resize_attributes(node);
-  if (attributes.get_string("coordinate_transformation_mode") == "tf_half_pixel_for_nn") {
-    return node.unsupported("'tf_half_pixel_for_nn', which ONNX withdrew");
-  }
   MODELD_ASSIGN(const std::vector<int64_t> axes, resized_axes(node));
   Resizing resizing = unchanged(node);
   if (attributes.get_string("coordinate_transformation_mode") == "tf_crop_and_resize") {

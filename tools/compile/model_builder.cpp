@@ -307,6 +307,7 @@ Status Builder::read_stages() {
     stage.spec = &spec;
     const auto file = spec.file.empty() ? onnx_ : onnx_.parent_path() / spec.file;
     MODELD_ASSIGN(stage.graph, read_onnx(file));
+    if (options_.shapes != nullptr) MODELD_TRY(set_input_shapes(stage.graph, *options_.shapes));
     stage.next_of = state_pairs(stage.graph);
     MODELD_TRY(check_mentioned(stage));
     stages_.push_back(std::move(stage));

@@ -33,6 +33,7 @@ struct BuildOptions {
   bool has_pipeline = false;
   bool fold_all = true;
   const std::map<std::string, FrozenInput>* frozen = nullptr;
+  const std::map<std::string, Shape>* shapes = nullptr;
   const std::filesystem::path* weights = nullptr;  // safetensors; null: the networks' own
 };
 

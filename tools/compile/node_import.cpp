@@ -83,6 +83,10 @@ std::vector<float> NodeImport::attr_floats(std::string_view name) {
   return get<std::vector<float>>(name, {});
 }
 
+std::vector<std::string> NodeImport::attr_strings(std::string_view name) {
+  return get<std::vector<std::string>>(name, {});
+}
+
 ConstantPtr NodeImport::attr_tensor(std::string_view name) {
   return get<ConstantPtr>(name, nullptr);
 }
@@ -146,6 +150,27 @@ Result<TensorId> NodeImport::emit(OpKind kind, std::vector<TensorId> op_inputs,
   return draft_.add(kind, node_.name, std::move(op_inputs), std::move(attributes));
 }
 
+Status NodeImport::emit_output(OpKind kind, std::vector<TensorId> op_inputs,
+                               Attributes attributes) {
+  MODELD_ASSIGN(const TensorId id, emit(kind, std::move(op_inputs), std::move(attributes)));
+  set_output(0, id);
+  return {};
+}
+
+Result<TensorId> NodeImport::transpose(TensorId id, std::vector<int64_t> perm) {
+  if (std::is_sorted(perm.begin(), perm.end())) return id;
+  Attributes attributes;
+  attributes.set("perm", std::move(perm));
+  return emit(OpKind::kTranspose, {id}, std::move(attributes));
+}
+
+Result<TensorId> NodeImport::reduce(OpKind kind, TensorId id, std::vector<int64_t> axes) {
+  Attributes attributes;
+  attributes.set("axes", std::move(axes));
+  attributes.set("keepdims", int64_t{1});
+  return emit(kind, {id}, std::move(attributes));
+}
+
 Result<std::vector<TensorId>> NodeImport::emit_many(OpKind kind, std::vector<TensorId> op_inputs,
                                                     Attributes attributes) {
   Op op;
@@ -162,6 +187,19 @@ Result<TensorId> NodeImport::reshape(TensorId id, const Shape& shape) {
 
 Result<TensorId> NodeImport::constant(HostTensor value) {
   return draft_.add_constant(std::move(value), node_.name);
+}
+
+Result<TensorId> NodeImport::numbers(const Shape& shape,
+                                     const std::function<int64_t(int64_t)>& value) {
+  const auto count = checked_elements(shape);
+  if (!count || static_cast<uint64_t>(*count) > draft_.fold.bytes / sizeof(int64_t)) {
+    return refused("a constant is too large").expecting("fewer elements", to_string(shape));
+  }
+  std::vector<int64_t> values(static_cast<size_t>(*count));
+  for (int64_t i = 0; i < *count; ++i) values[static_cast<size_t>(i)] = value(i);
+  HostTensor tensor = from_ints(values);
+  tensor.type.shape = shape;
+  return constant(std::move(tensor));
 }
 
 Result<TensorId> NodeImport::scalar_like(TensorId like, double value) {

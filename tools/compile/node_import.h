@@ -1,6 +1,7 @@
 // One ONNX node on its way into a draft: what the importers of the op families work with.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -45,6 +46,7 @@ class NodeImport {
   std::string attr_string(std::string_view name, std::string_view otherwise);
   std::vector<int64_t> attr_ints(std::string_view name);
   std::vector<float> attr_floats(std::string_view name);
+  std::vector<std::string> attr_strings(std::string_view name);
   ConstantPtr attr_tensor(std::string_view name);
   // Known to have no influence on inference.
   void ignore_attr(std::string_view name) { asked_.emplace(name); }
@@ -62,10 +64,18 @@ class NodeImport {
 
   // Ops carry the node's name.
   Result<TensorId> emit(OpKind kind, std::vector<TensorId> op_inputs, Attributes attributes = {});
+  // The same, as output 0 of the node.
+  Status emit_output(OpKind kind, std::vector<TensorId> op_inputs, Attributes attributes = {});
   Result<std::vector<TensorId>> emit_many(OpKind kind, std::vector<TensorId> op_inputs,
                                           Attributes attributes);
   Result<TensorId> reshape(TensorId id, const Shape& shape);
+  Result<TensorId> transpose(TensorId id, std::vector<int64_t> perm);
+  // Reduce* over `axes` (resolved, ascending), keeping them as 1.
+  Result<TensorId> reduce(OpKind kind, TensorId id, std::vector<int64_t> axes);
+  Result<TensorId> cast(TensorId id, DType dtype) { return draft_.cast_to(id, dtype, node_.name); }
   Result<TensorId> constant(HostTensor value);
+  // i64 of `shape` with value(flat index), if the budget for constants allows.
+  Result<TensorId> numbers(const Shape& shape, const std::function<int64_t(int64_t)>& value);
   // A constant with one element that broadcasts, of the element type of `like`.
   Result<TensorId> scalar_like(TensorId like, double value);
 

@@ -47,22 +47,28 @@ class Reader {
 
  private:
   Status head(const onnx::ModelProto& model);
-  Status initializers(onnx::GraphProto& graph);
+  using Initializers = std::map<std::string, ConstantPtr, std::less<>>;
+  Status initializers(onnx::GraphProto& graph, Initializers& into);
   Status inputs(const onnx::GraphProto& graph);
-  Status nodes(onnx::GraphProto& graph);
+  Status nodes(onnx::GraphProto& graph, std::vector<OnnxNode>& into);
+  Result<OnnxSubgraph> body(onnx::GraphProto& graph);
   Status outputs(const onnx::GraphProto& graph);
   Result<OnnxInput> input(const onnx::ValueInfoProto& proto);
   Result<OnnxNode> node(onnx::NodeProto& proto, int index);
-  Result<OnnxAttribute> attribute(onnx::AttributeProto& proto);
+  Result<OnnxAttribute> attribute(onnx::AttributeProto& proto, bool of_if);
   Status define(const std::string& name);
 
   ExternalData external_;
   OnnxGraph graph_;
   std::unordered_set<std::string> defined_;  // values that nodes may read by now
+  std::vector<std::string> order_;           // the same in the order they were defined
 };
 
 Status Reader::define(const std::string& name) {
-  if (defined_.insert(name).second) return {};
+  if (defined_.insert(name).second) {
+    order_.push_back(name);
+    return {};
+  }
   return Error(ErrorCode::kRefused, "value '" + printable(name) + "' is written twice");
 }
 
@@ -77,7 +83,7 @@ Status Reader::head(const onnx::ModelProto& model) {
   return {};
 }
 
-Status Reader::initializers(onnx::GraphProto& graph) {
+Status Reader::initializers(onnx::GraphProto& graph, Initializers& into) {
   if (graph.sparse_initializer_size() > 0) {
     return Error(ErrorCode::kUnsupported, "sparse initializers");
   }
@@ -88,8 +94,7 @@ Status Reader::initializers(onnx::GraphProto& graph) {
     }
     auto tensor = tensor_of(proto, external_);
     if (!tensor.ok()) return std::move(tensor).error().in(where);
-    graph_.initializers[proto.name()] =
-        std::make_shared<const HostTensor>(std::move(tensor).value());
+    into[proto.name()] = std::make_shared<const HostTensor>(std::move(tensor).value());
   }
   return {};
 }
@@ -129,7 +134,25 @@ Status Reader::inputs(const onnx::GraphProto& graph) {
   return {};
 }
 
-Result<OnnxAttribute> Reader::attribute(onnx::AttributeProto& proto) {
+// What a branch defines ends with it.
+Result<OnnxSubgraph> Reader::body(onnx::GraphProto& graph) {
+  const size_t outside = order_.size();
+  if (graph.input_size() > 0) return Error(ErrorCode::kRefused, "a branch with inputs");
+  auto made = std::make_shared<OnnxBody>();
+  MODELD_TRY(initializers(graph, made->initializers));
+  MODELD_TRY(nodes(graph, made->nodes));
+  for (const auto& proto : graph.output()) {
+    if (!defined_.contains(proto.name())) {
+      return Error(ErrorCode::kRefused,
+                   "output '" + printable(proto.name()) + "' of a branch is written by no node");
+    }
+    made->outputs.push_back(proto.name());
+  }
+  for (; order_.size() > outside; order_.pop_back()) defined_.erase(order_.back());
+  return OnnxSubgraph{std::move(made)};
+}
+
+Result<OnnxAttribute> Reader::attribute(onnx::AttributeProto& proto, bool of_if) {
   using Proto = onnx::AttributeProto;
   switch (proto.type()) {
     case Proto::INT:
@@ -145,7 +168,11 @@ Result<OnnxAttribute> Reader::attribute(onnx::AttributeProto& proto) {
     case Proto::STRINGS:
       return OnnxAttribute(
           std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
-    case Proto::GRAPH:
+    case Proto::GRAPH: {
+      if (!of_if) return OnnxAttribute(OnnxSubgraph{});
+      MODELD_ASSIGN(OnnxSubgraph branch, body(*proto.mutable_g()));
+      return OnnxAttribute(std::move(branch));
+    }
     case Proto::GRAPHS:
       return OnnxAttribute(OnnxSubgraph{});
     case Proto::TENSOR: {
@@ -166,7 +193,7 @@ Result<OnnxNode> Reader::node(onnx::NodeProto& proto, int index) {
     if (!item.ref_attr_name().empty()) {
       return Error(ErrorCode::kUnsupported, "a reference to a function's attribute").in(where);
     }
-    auto value = attribute(item);
+    auto value = attribute(item, node.domain.empty() && node.op_type == "If");
     if (!value.ok()) return std::move(value).error().in(where);
     if (!node.attributes.emplace(item.name(), std::move(value).value()).second) {
       return Error(ErrorCode::kCorrupt, "given twice").in(where);
@@ -187,15 +214,15 @@ Result<OnnxNode> Reader::node(onnx::NodeProto& proto, int index) {
   return node;
 }
 
-Status Reader::nodes(onnx::GraphProto& graph) {
-  graph_.nodes.reserve(static_cast<size_t>(graph.node_size()));
+Status Reader::nodes(onnx::GraphProto& graph, std::vector<OnnxNode>& into) {
+  into.reserve(static_cast<size_t>(graph.node_size()));
   for (int i = 0; i < graph.node_size(); ++i) {
     auto& proto = *graph.mutable_node(i);
     auto made = node(proto, i);
     if (!made.ok()) {
       return std::move(made).error().in("node '" + printable(node_name(proto, i)) + "'");
     }
-    graph_.nodes.push_back(std::move(made).value());
+    into.push_back(std::move(made).value());
   }
   return {};
 }
@@ -215,9 +242,9 @@ Status Reader::outputs(const onnx::GraphProto& graph) {
 
 Result<OnnxGraph> Reader::read(onnx::ModelProto& model) {
   MODELD_TRY(head(model));
-  MODELD_TRY(initializers(*model.mutable_graph()));
+  MODELD_TRY(initializers(*model.mutable_graph(), graph_.initializers));
   MODELD_TRY(inputs(model.graph()));
-  MODELD_TRY(nodes(*model.mutable_graph()));
+  MODELD_TRY(nodes(*model.mutable_graph(), graph_.nodes));
   MODELD_TRY(outputs(model.graph()));
   return std::move(graph_);
 }

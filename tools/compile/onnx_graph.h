@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +17,12 @@
 
 namespace modeld::compile {
 
-// A subgraph is only noted: nothing that has one is imported.
-struct OnnxSubgraph {};
+// The branches of an If are read; other subgraphs are only noted (null), nothing that has one is
+// imported.
+struct OnnxBody;
+struct OnnxSubgraph {
+  std::shared_ptr<const OnnxBody> body;
+};
 
 using OnnxAttribute =
     std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
@@ -30,6 +35,13 @@ struct OnnxNode {
   std::vector<std::string> inputs;  // "" where an optional one is left out
   std::vector<std::string> outputs;
   std::map<std::string, OnnxAttribute, std::less<>> attributes;
+};
+
+// A subgraph without inputs. Its nodes may read what the enclosing graph wrote before.
+struct OnnxBody {
+  std::vector<OnnxNode> nodes;
+  std::map<std::string, ConstantPtr, std::less<>> initializers;
+  std::vector<std::string> outputs;
 };
 
 struct OnnxInput {

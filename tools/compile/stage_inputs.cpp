@@ -1,5 +1,7 @@
 #include "tools/compile/stage_inputs.h"
 
+#include <algorithm>
+
 #include "tools/compile/text.h"
 
 namespace modeld::compile {
@@ -34,14 +36,36 @@ bool fits(const OnnxInput& input, const TensorType& type) {
 
 Result<TensorType> static_type(const OnnxInput& input) {
   TensorType type{input.dtype, {}};
-  const Error dynamic = Error(ErrorCode::kUnsupported, label(input) + " has a dynamic shape")
-                            .expecting("fixed extents (the first may be open)", declared(input));
+  const Error dynamic =
+      Error(ErrorCode::kUnsupported, label(input) + " has a dynamic shape")
+          .expecting("fixed extents (the first may be open) or --input-shape", declared(input));
   if (!input.ranked) return dynamic;
   for (size_t axis = 0; axis < input.shape.size(); ++axis) {
     if (!input.shape[axis] && axis != 0) return dynamic;
     type.shape.push_back(input.shape[axis].value_or(1));
   }
   return type;
+}
+
+Status set_input_shapes(OnnxGraph& graph, const std::map<std::string, Shape>& shapes) {
+  for (const auto& [name, shape] : shapes) {
+    const auto input =
+        std::find_if(graph.inputs.begin(), graph.inputs.end(),
+                     [&name = name](const OnnxInput& each) { return each.name == name; });
+    if (input == graph.inputs.end()) {
+      return Error(ErrorCode::kInvalidArgument,
+                   "no graph input '" + printable(name) + "' to give a shape");
+    }
+    const bool possible =
+        std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent >= 0; });
+    if (!possible || !fits(*input, {input->dtype, shape})) {
+      return Error(ErrorCode::kInvalidArgument, "the shape for " + label(*input) + " does not fit")
+          .expecting(declared(*input), to_string(shape));
+    }
+    input->shape.assign(shape.begin(), shape.end());
+    input->ranked = true;
+  }
+  return {};
 }
 
 Result<HostTensor> frozen_value(const OnnxInput& input, const FrozenInput& frozen) {

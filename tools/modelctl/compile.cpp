@@ -6,6 +6,7 @@
 #include "runtime/artifact/artifact_writer.h"
 #include "runtime/program/cost.h"
 #include "tools/compile/compile.h"
+#include "tools/modelctl/input_shapes.h"
 #include "tools/modelctl/progress.h"
 #include "tools/modelctl/report.h"
 #include "tools/modelctl/subcommand.h"
@@ -20,6 +21,7 @@ struct Options {
   std::string weights;
   std::string precision = "f32";
   std::string sign;
+  std::vector<std::string> input_shapes;
   bool explain = false;
   bool json = false;
 };
@@ -34,6 +36,7 @@ Result<compile::CompiledModel> compile_file(const Options& options) {
         .expecting("f32, bf16 or f16", options.precision);
   }
   compile_options.precision = *precision;
+  MODELD_ASSIGN(compile_options.input_shapes, parse_input_shapes(options.input_shapes));
   Progress progress;
   compile_options.progress = [&](std::string_view what, double fraction) {
     progress.show(what, fraction);
@@ -137,6 +140,7 @@ void add_compile(CLI::App& app, Action& chosen) {
       .with_default();
   command.add_option("--weights", options->weights,
                      "safetensors file whose tensors replace the initializers of their names");
+  add_input_shape_option(command, options->input_shapes);
   command.add_option("--sign", options->sign, "Private key to sign with");
   command.add_flag("--explain", options->explain,
                    "Show what every graph pass did, and what precision costs each slice");

@@ -1,6 +1,7 @@
 #include "tools/modelctl/model_source.h"
 
 #include "tools/compile/compile.h"
+#include "tools/modelctl/input_shapes.h"
 #include "tools/modelctl/progress.h"
 #include "tools/modelctl/subcommand.h"
 
@@ -17,6 +18,7 @@ Result<LoadedModel> compile_in_memory(const ModelOptions& options, bool make_ref
   }
   compile_options.precision = *precision;
   compile_options.make_references = make_references;
+  MODELD_ASSIGN(compile_options.input_shapes, parse_input_shapes(options.input_shapes));
   Progress progress;
   compile_options.progress = [&](std::string_view what, double fraction) {
     progress.show(what, fraction);
@@ -39,6 +41,7 @@ void add_model_options(Subcommand& command, ModelOptions& options) {
   command.add_option("--pipeline", options.pipeline, "Pipeline file for an .onnx file");
   command.add_option("--precision", options.precision, "For an .onnx file: f32, bf16 or f16")
       .with_default();
+  add_input_shape_option(command, options.input_shapes);
 }
 
 Result<TrustPolicy> trust_policy(const std::string& trust) {

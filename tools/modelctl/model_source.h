@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/artifact/artifact.h"
 #include "runtime/artifact/model.h"
@@ -17,9 +18,10 @@ struct ModelOptions {
   std::string trust;     // key file or folder; empty: signatures are not asked for
   std::string pipeline;  // for .onnx
   std::string precision = "f32";
+  std::vector<std::string> input_shapes;  // for .onnx
 };
 
-// Adds the positional model, --trust, --pipeline and --precision.
+// Adds the positional model, --trust, --pipeline, --precision and --input-shape.
 void add_model_options(Subcommand& command, ModelOptions& options);
 
 struct LoadedModel {

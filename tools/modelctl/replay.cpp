@@ -27,7 +27,6 @@ struct Options {
   double duration = 0;
   double rate = 0;
   double tolerance = 0;
-  std::string stale;           // empty: not given
   double actuator_delay = -1;  // s; negative: not given
   bool json = false;
   // Suites.
@@ -46,7 +45,6 @@ replay::ReplayRequest request_of(const Options& options, Progress& progress) {
   request.options.start = options.start;
   request.options.duration = options.duration;
   request.options.rate = options.rate;
-  if (!options.stale.empty()) request.options.refuse_stale = options.stale == "invalid";
   if (options.actuator_delay >= 0) {
     request.options.actuator_delay = static_cast<float>(options.actuator_delay);
   }
@@ -151,11 +149,6 @@ void add_replay(CLI::App& app, Action& chosen) {
                   "Speed, of the route's own (0: as fast as possible); the answers are the same")
       .in_range(0.0, 1e3)
       .with_default();
-  command
-      .add_option("--stale", options->stale,
-                  "Frames while a topic is silent, as the daemons' inputs.stale (default: invalid;"
-                  " report for a qlog)")
-      .one_of({"invalid", "report"});
   command
       .add_option("--actuator-delay", options->actuator_delay,
                   "Longitudinal actuator delay, s (default: from the log's carParams)")

@@ -8,8 +8,10 @@
 #include "runtime/artifact/artifact.h"
 #include "runtime/base/clock.h"
 #include "runtime/device/device.h"
+#include "tools/compile/onnx_graph.h"
 #include "tools/modelctl/backend_options.h"
 #include "tools/modelctl/frame_option.h"
+#include "tools/modelctl/input_shapes.h"
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/model_source.h"
 #include "tools/modelctl/npy_tensor.h"
@@ -200,8 +202,40 @@ Status check_flags(const Outcome& outcome) {
                      std::to_string(outcome.integer_division_by_zero) + " divisions by zero");
 }
 
+bool has_open_extent(const compile::OnnxInput& input) {
+  return std::find(input.shape.begin(), input.shape.end(), std::nullopt) != input.shape.end();
+}
+
+// Extents that an ONNX file leaves open are those of the arrays given for its inputs.
+Result<ModelOptions> model_options(const Options& options) {
+  ModelOptions model = options.model;
+  const bool plain =
+      std::filesystem::path(model.path).extension() == ".onnx" && model.pipeline.empty();
+  if (!plain) return model;
+  MODELD_ASSIGN(const auto named, parse_input_shapes(model.input_shapes));
+  MODELD_ASSIGN(const compile::OnnxGraph graph, compile::read_onnx(model.path));
+  for (const std::string& assignment : options.inputs) {
+    MODELD_ASSIGN(const auto parts, split_assignment("--input", assignment));
+    for (const compile::OnnxInput& input : graph.inputs) {
+      if (input.name != parts.first || named.contains(input.name) || !has_open_extent(input)) {
+        continue;
+      }
+      MODELD_ASSIGN(const NpyArray array, read_array(parts.second));
+      std::string text;
+      for (const uint64_t extent : array.shape) {
+        text += (text.empty() ? "" : "x") + std::to_string(extent);
+      }
+      if (array.shape.size() == input.shape.size()) {
+        model.input_shapes.push_back(input.name + "=" + text);
+      }
+    }
+  }
+  return model;
+}
+
 Status run_model(const Options& options) {
-  MODELD_ASSIGN(const LoadedModel loaded, load_model(options.model, /*make_references=*/false));
+  MODELD_ASSIGN(const ModelOptions model, model_options(options));
+  MODELD_ASSIGN(const LoadedModel loaded, load_model(model, /*make_references=*/false));
   MODELD_ASSIGN(GivenInputs given, gather_inputs(loaded.model.contract, options));
   MODELD_ASSIGN(const auto device, open_device(options.backend));
   given.capture.threads = options.backend.threads;

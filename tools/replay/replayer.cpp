@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/daemon_config.h"
-
 namespace modeld::replay {
 namespace {
 
@@ -32,18 +30,14 @@ Result<std::unique_ptr<Replayer>> Replayer::create(const RouteFiles& files, cons
         .expecting("0 to 10 s", std::to_string(replayer->actuator_delay_) + " s")
         .in("carParams");
   }
-  const bool short_log = std::any_of(files.segments.begin(), files.segments.end(),
-                                     [](const SegmentFiles& each) { return each.short_log; });
-  const bool by_default = default_config(DaemonKind::kModeld).inputs.stale == StaleInputs::kInvalid;
-  const RoleSettings settings{replayer->actuator_delay_,
-                              replayer->options_.refuse_stale.value_or(by_default && !short_log)};
   PerCamera<FrameBuffers*> buffers{};
   for (const Camera camera : kCameras) {
     buffers[index_of(camera)] = replayer->buffers_[index_of(camera)].get();
   }
   for (ReplayModel& model : models) {
-    MODELD_ASSIGN(auto player, RolePlayer::create(replayer->clock_, replayer->transport_,
-                                                  std::move(model), buffers, settings, sink));
+    MODELD_ASSIGN(auto player,
+                  RolePlayer::create(replayer->clock_, replayer->transport_, std::move(model),
+                                     buffers, replayer->actuator_delay_, sink));
     const bool twice = std::any_of(
         replayer->players_.begin(), replayer->players_.end(),
         [&](const auto& other) { return other->report().role == player->report().role; });

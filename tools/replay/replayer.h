@@ -27,10 +27,6 @@ struct ReplayOptions {
   double duration = 0;                  // s; 0: to the end
   double rate = 0;                      // of the route's own speed; 0: as fast as possible
   std::optional<float> actuator_delay;  // s; else from the route's carParams, else 0
-  // Whether frames are invalid while a topic is silent, as the daemons' `inputs.stale` says;
-  // nothing: as they do by default, but not with a short log (qlog), whose topics are all thinned
-  // out.
-  std::optional<bool> refuse_stale;
   std::function<bool()> stop = [] { return false; };
   std::function<void(double)> progress = [](double) {};  // 0 .. 1
 };

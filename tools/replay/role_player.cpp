@@ -20,7 +20,7 @@ class DrivingPlayer final : public RolePlayer {
       : RolePlayer(clock, std::move(model), std::move(sink)) {}
 
   Status start(ipc::Transport& transport, const PerCamera<FrameBuffers*>& cameras,
-               const RoleSettings& role) {
+               float actuator_delay) {
     const FrameBuffers* const narrow = cameras[index_of(Camera::kNarrowRoad)];
     const FrameBuffers* const wide = cameras[index_of(Camera::kWideRoad)];
     if (narrow == nullptr && wide == nullptr) {
@@ -28,8 +28,7 @@ class DrivingPlayer final : public RolePlayer {
           .expecting("pictures of fcamera, ecamera or qcamera", "none");
     }
     driving::LoopSettings settings;
-    settings.longitudinal_actuator_delay = role.actuator_delay;
-    settings.refuse_stale_inputs = role.refuse_stale;
+    settings.longitudinal_actuator_delay = actuator_delay;
     settings.streams = narrow == nullptr ? RoadStreams::kWideOnly
                        : wide == nullptr ? RoadStreams::kNarrowOnly
                                          : RoadStreams::kNarrowAndWide;
@@ -96,12 +95,11 @@ RolePlayer::RolePlayer(const ManualClock& clock, ReplayModel model, MessageSink 
 Result<std::unique_ptr<RolePlayer>> RolePlayer::create(const ManualClock& clock,
                                                        ipc::Transport& transport, ReplayModel model,
                                                        const PerCamera<FrameBuffers*>& cameras,
-                                                       const RoleSettings& settings,
-                                                       MessageSink sink) {
+                                                       float actuator_delay, MessageSink sink) {
   switch (model.model.contract.role) {
     case ModelRole::kDriving: {
       auto player = std::make_unique<DrivingPlayer>(clock, std::move(model), std::move(sink));
-      MODELD_TRY(player->start(transport, cameras, settings));
+      MODELD_TRY(player->start(transport, cameras, actuator_delay));
       return std::unique_ptr<RolePlayer>(std::move(player));
     }
     case ModelRole::kMonitoring: {

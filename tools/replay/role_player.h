@@ -49,12 +49,6 @@ struct RoleReport {
   std::vector<Nanoseconds> latency;   // of each answer, on the machine's clock
 };
 
-// What the daemons' configuration and parameter store say beside the model.
-struct RoleSettings {
-  float actuator_delay = 0;  // s, longitudinal
-  bool refuse_stale = true;  // inputs.stale: frames are invalid while a topic is silent
-};
-
 using MessageSink = std::function<Status(std::span<const std::byte>)>;
 
 // Driven by one thread. The loops' own code decides everything but when a frame comes.
@@ -68,7 +62,7 @@ class RolePlayer {
   static Result<std::unique_ptr<RolePlayer>> create(const ManualClock& clock,
                                                     ipc::Transport& transport, ReplayModel model,
                                                     const PerCamera<FrameBuffers*>& cameras,
-                                                    const RoleSettings& settings, MessageSink sink);
+                                                    float actuator_delay, MessageSink sink);
 
   // Cameras this role looks at, of those there are.
   bool uses(Camera camera) const { return streams_[index_of(camera)] != nullptr; }

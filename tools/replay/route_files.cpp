@@ -25,7 +25,6 @@ struct KnownName {
   std::string prefix;
   std::optional<Camera> camera;  // nothing: a log
   bool preview = false;
-  bool short_log = false;
   size_t rank = 0;  // lower is better
 };
 
@@ -51,10 +50,7 @@ std::optional<KnownName> recognise(const fs::directory_entry& entry) {
   const bool folder = entry.is_directory(failure);
   const std::string name = entry.path().filename().string();
   for (size_t rank = 0; rank < kLogStems.size() && !folder; ++rank) {
-    auto known = match(name, kLogStems[rank], kLogEndings, rank);
-    if (!known) continue;
-    known->short_log = kLogStems[rank] == "qlog";
-    return known;
+    if (auto known = match(name, kLogStems[rank], kLogEndings, rank)) return known;
   }
   constexpr std::array<std::string_view, 1> kFolder = {""};
   const auto pictures = [&](std::string_view stem, Camera camera,
@@ -124,7 +120,6 @@ Result<std::map<std::string, SegmentFiles>> segments_in(const fs::path& folder) 
       if (known->rank >= segment.log_rank) continue;
       segment.log_rank = known->rank;
       segment.files.log = entry.path();
-      segment.files.short_log = known->short_log;
       continue;
     }
     const size_t camera = index_of(*known->camera);
@@ -184,7 +179,6 @@ Result<std::vector<SegmentFiles>> beside_log(const fs::path& log) {
   }
   if (one.name.empty()) one.name = log.filename().string();
   one.log = log;
-  one.short_log = known && known->short_log;
   return std::vector<SegmentFiles>{one};
 }
 

@@ -19,7 +19,6 @@ struct SegmentFiles {
   std::filesystem::path log;      // empty: none
   // A video file or a folder of pictures; empty: none.
   PerCamera<std::filesystem::path> pictures;
-  bool short_log = false;  // the log is a qlog: a few of each topic's messages
   // The narrow camera's is the low-resolution copy.
   bool preview = false;
 };

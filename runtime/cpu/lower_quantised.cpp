@@ -1,0 +1,140 @@
+// QuantizeLinear and DequantizeLinear between float32 and small integers.
+#include <cmath>
+#include <limits>
+
+#include "runtime/cpu/lowering.h"
+#include "runtime/cpu/operands.h"
+#include "runtime/cpu/simd.h"
+#include "runtime/cpu/vector_math.h"
+
+namespace modeld::cpu {
+namespace {
+
+// What a row needs: the strides of data, scale and zero point, and where they are (zero: null).
+struct Sources {
+  ValueId data;
+  ValueId scale;
+  ValueId zero;
+  ValueId out;
+};
+
+template <typename T>
+MODELD_ALWAYS_INLINE inline T quantised(float x, float scale, float zero) {
+  const float value = std::rint(x / scale) + zero;
+  const float bounded = math::clamp(value, static_cast<float>(std::numeric_limits<T>::min()),
+                                    static_cast<float>(std::numeric_limits<T>::max()));
+  // NaN becomes 0, as in every conversion to an integer here.
+  return static_cast<T>(static_cast<int32_t>(math::choose(value != value, 0.0f, bounded)));
+}
+
+template <typename T>
+std::unique_ptr<Step> quantise_step(const BroadcastPlan& plan, const Sources& sources) {
+  return step_of([=](const RunContext& context) {
+    const float* x = context.at<float>(sources.data);
+    const float* scale = context.at<float>(sources.scale);
+    const T* zero = sources.zero == kNoValue ? nullptr : context.at<T>(sources.zero);
+    T* out = context.at<T>(sources.out);
+    const auto s = plan.row_strides();
+    vectorised([&]() MODELD_ALWAYS_INLINE {
+      plan.for_each_row(
+          context.part, context.parts,
+          [&](int64_t at, const BroadcastPlan::Offsets& from, int64_t count) MODELD_ALWAYS_INLINE {
+            const bool one = s[0] == 1 && s[1] == 0 && (zero == nullptr || s[2] == 0);
+            if (one) {
+              const float factor = scale[from[1]];
+              const float origin = zero == nullptr ? 0.0f : static_cast<float>(zero[from[2]]);
+              const float* row = x + from[0];
+              for (int64_t i = 0; i < count; ++i) {
+                out[at + i] = quantised<T>(row[i], factor, origin);
+              }
+              return;
+            }
+            for (int64_t i = 0; i < count; ++i) {
+              const float origin =
+                  zero == nullptr ? 0.0f : static_cast<float>(zero[from[2] + i * s[2]]);
+              out[at + i] = quantised<T>(x[from[0] + i * s[0]], scale[from[1] + i * s[1]], origin);
+            }
+          });
+    });
+  });
+}
+
+template <typename T>
+std::unique_ptr<Step> dequantise_step(const BroadcastPlan& plan, const Sources& sources) {
+  return step_of([=](const RunContext& context) {
+    const T* x = context.at<T>(sources.data);
+    const float* scale = context.at<float>(sources.scale);
+    const T* zero = sources.zero == kNoValue ? nullptr : context.at<T>(sources.zero);
+    float* out = context.at<float>(sources.out);
+    const auto s = plan.row_strides();
+    vectorised([&]() MODELD_ALWAYS_INLINE {
+      plan.for_each_row(
+          context.part, context.parts,
+          [&](int64_t at, const BroadcastPlan::Offsets& from, int64_t count) MODELD_ALWAYS_INLINE {
+            const bool one = s[0] == 1 && s[1] == 0 && (zero == nullptr || s[2] == 0);
+            if (one) {
+              const float factor = scale[from[1]];
+              const int32_t origin = zero == nullptr ? 0 : static_cast<int32_t>(zero[from[2]]);
+              const T* row = x + from[0];
+              for (int64_t i = 0; i < count; ++i) {
+                out[at + i] = static_cast<float>(static_cast<int32_t>(row[i]) - origin) * factor;
+              }
+              return;
+            }
+            for (int64_t i = 0; i < count; ++i) {
+              const int32_t origin =
+                  zero == nullptr ? 0 : static_cast<int32_t>(zero[from[2] + i * s[2]]);
+              const int32_t value = static_cast<int32_t>(x[from[0] + i * s[0]]) - origin;
+              out[at + i] = static_cast<float>(value) * scale[from[1] + i * s[1]];
+            }
+          });
+    });
+  });
+}
+
+std::unique_ptr<Step> make_step(bool quantises, DType type, const BroadcastPlan& plan,
+                                const Sources& sources) {
+  const auto make = [&]<typename T>(T) {
+    return quantises ? quantise_step<T>(plan, sources) : dequantise_step<T>(plan, sources);
+  };
+  switch (type) {
+    case DType::kInt8:
+      return make(int8_t{});
+    case DType::kUInt8:
+      return make(uint8_t{});
+    case DType::kInt16:
+      return make(int16_t{});
+    case DType::kUInt16:
+      return make(uint16_t{});
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Result<bool> lower_quantised(Lowering& lowering) {
+  const Op& op = lowering.op();
+  const bool quantises = op.kind == OpKind::kQuantizeLinear;
+  if (!quantises && op.kind != OpKind::kDequantizeLinear) return false;
+  const DType integer = lowering.type(quantises ? op.outputs[0] : op.inputs[0]).dtype;
+  // Half types are stored as float32: results of their own precision are the reference's business.
+  const DType real = lowering.type(quantises ? op.inputs[0] : op.outputs[0]).dtype;
+  if (real != DType::kFloat32 || lowering.type(op.inputs[1]).dtype != DType::kFloat32) {
+    return false;
+  }
+  if (make_step(quantises, integer, BroadcastPlan({}, Layout::kPlain, {}), {}) == nullptr) {
+    return false;
+  }
+  const Operands operands = operands_of(lowering, op);
+  const BroadcastPlan plan(lowering.shape(op.outputs[0]), operands.layout, operands.inputs);
+  const bool has_zero = operands.values.size() > 2;
+  const Sources sources{operands.values[0], operands.values[1],
+                        has_zero ? operands.values[2] : kNoValue, operands.out};
+  lowering.add(make_step(quantises, integer, plan, sources),
+               quantises ? "own: quantise" : "own: dequantise", operands.values, {operands.out},
+               options_for(operands, plan.elements()));
+  return true;
+}
+
+}  // namespace modeld::cpu
