@@ -37,6 +37,7 @@ Launch depthwise_kernel(Lowering& lowering, const TileSpec& spec) {
   const int64_t span = (positions - 1) * x.step + (x.taps - 1) * x.tap_step + 1;
 
   KernelWriter w;
+  w.flush_subnormals();
   const std::string out = w.output(spec.out);
   const std::string in = w.input(spec.in);
   const std::string weights = w.input(spec.weights);

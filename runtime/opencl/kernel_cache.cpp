@@ -36,9 +36,10 @@ std::string build_log(const Session& session, cl_program program) {
 
 }  // namespace
 
-KernelSource::KernelSource(std::string with_token) : text(std::move(with_token)) {
+KernelSource::KernelSource(std::string with_token, bool flushes)
+    : text(std::move(with_token)), flushes_subnormals(flushes) {
   std::array<char, 40> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "k%016llx%016llx",
+  std::snprintf(buffer.data(), buffer.size(), "%c%016llx%016llx", flushes ? 'f' : 'k',
                 static_cast<unsigned long long>(hash(text, 0xcbf29ce484222325u)),
                 static_cast<unsigned long long>(hash(text, 0x9e3779b97f4a7c15u)));
   name = buffer.data();
@@ -47,10 +48,17 @@ KernelSource::KernelSource(std::string with_token) : text(std::move(with_token))
 }
 
 Status KernelCache::build(std::span<const KernelSource* const> sources) {
+  MODELD_TRY(build(sources, false));
+  return build(sources, true);
+}
+
+Status KernelCache::build(std::span<const KernelSource* const> sources, bool flushes) {
   std::string text;
   std::set<std::string> fresh;
   for (const KernelSource* source : sources) {
-    if (by_name_.contains(source->name) || !fresh.insert(source->name).second) continue;
+    if (source->flushes_subnormals != flushes || by_name_.contains(source->name) ||
+        !fresh.insert(source->name).second)
+      continue;
     text += source->text;
   }
   if (fresh.empty()) return {};
@@ -63,7 +71,8 @@ Status KernelCache::build(std::span<const KernelSource* const> sources) {
       calls.CreateProgramWithSource(session_->context(), 1, &start, &length, &code),
       calls.ReleaseProgram);
   MODELD_TRY(cl_status("clCreateProgramWithSource", code));
-  const std::string options = build_options(session_->traits());
+  const std::string options =
+      build_options(session_->traits()) + (flushes ? " -cl-denorms-are-zero" : "");
   code = calls.BuildProgram(program.get(), 1, &session_->info().device, options.c_str(), nullptr,
                             nullptr);
   if (code != CL_SUCCESS) {

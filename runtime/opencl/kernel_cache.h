@@ -13,10 +13,14 @@ namespace modeld::opencl {
 // Source of one kernel: everything from "__kernel void " on, with the token KERNEL for its name.
 // Kernels of equal text are one kernel.
 struct KernelSource {
-  std::string name;  // made from the text
+  std::string name;  // made from the text and the flag
   std::string text;
+  // Subnormal numbers may be taken as zero: sums of products, where trained networks have them in
+  // dead channels and processors are slow on them (runtime/cpu/flush_subnormals.h says how little
+  // that changes).
+  bool flushes_subnormals = false;
 
-  explicit KernelSource(std::string with_token);
+  explicit KernelSource(std::string with_token, bool flushes = false);
 };
 
 // Not thread-safe.
@@ -24,12 +28,15 @@ class KernelCache {
  public:
   explicit KernelCache(SessionPointer session) : session_(std::move(session)) {}
 
-  // Builds what is not there yet, as one program. kDevice with the compiler's log.
+  // Builds what is not there yet, as one program for each value of the flag. kDevice with the
+  // compiler's log.
   Status build(std::span<const KernelSource* const> sources);
   // A kernel object of its own (arguments are part of it). Its source must have been built.
   Result<ClKernelHandle> create(const KernelSource& source);
 
  private:
+  Status build(std::span<const KernelSource* const> sources, bool flushes);
+
   SessionPointer session_;
   std::vector<ClProgramHandle> programs_;
   std::map<std::string, size_t> by_name_;

@@ -212,7 +212,7 @@ std::string KernelWriter::flags(RootId root) {
   return pointer(root, "uint", 0, true);
 }
 
-Launch KernelWriter::finish(std::string_view attributes) && {
+Launch KernelWriter::finish() && {
   std::string parameters;
   std::string declarations;
   Launch launch;
@@ -230,8 +230,8 @@ Launch KernelWriter::finish(std::string_view attributes) && {
     parameters += (parameters.empty() ? "const long n" : ", const long n") + std::to_string(i);
     launch.arguments.push_back({kNoRoot, false, numbers_[i]});
   }
-  launch.source = KernelSource("__kernel " + std::string(attributes) + " void KERNEL(" +
-                               parameters + ") {\n" + declarations + body_ + "}\n");
+  launch.source = KernelSource(
+      "__kernel void KERNEL(" + parameters + ") {\n" + declarations + body_ + "}\n", flushes_);
   return launch;
 }
 

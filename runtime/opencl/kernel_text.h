@@ -82,8 +82,9 @@ class KernelWriter {
     return *this;
   }
 
-  // `attributes` stand before "void".
-  Launch finish(std::string_view attributes = "") &&;
+  // Subnormal numbers may be taken as zero (KernelSource).
+  void flush_subnormals() { flushes_ = true; }
+  Launch finish() &&;
 
  private:
   std::string pointer(RootId root, const std::string& type, int64_t offset, bool written);
@@ -96,6 +97,7 @@ class KernelWriter {
   };
   std::vector<Pointer> pointers_;
   std::vector<int64_t> numbers_;
+  bool flushes_ = false;
   std::string body_;
 };
 

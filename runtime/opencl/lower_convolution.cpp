@@ -10,7 +10,7 @@ namespace {
 
 // Fewer input channels than this are read where they lie: bringing them next to each other costs
 // more than it saves.
-constexpr int64_t kFewChannels = 8;
+constexpr int64_t kFewChannels = 16;
 
 bool has(const Op& op, size_t input) {
   return input < op.inputs.size() && op.inputs[input] != kNoTensor;

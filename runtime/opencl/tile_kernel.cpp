@@ -226,6 +226,7 @@ Launch Writer::write() {
   }
   const int64_t items = (blocks + per_item - 1) / per_item;
 
+  w_.flush_subnormals();
   out_ = w_.output(spec_.out);
   in_ = w_.input(spec_.in);
   weights_ = w_.input(spec_.weights);
@@ -320,8 +321,8 @@ TileShape tile_shape(const Traits& traits, int64_t out_channels, int64_t positio
     if (columns > out_channels) break;
     const int64_t covered = (out_channels + columns - 1) / columns * vectors;
     if (best != 0 && covered > best) continue;
-    // Wider than the device's tile only if that saves vectors, or for a handful of rows.
-    if (vectors > traits.tile_vectors && covered == best && positions > 4) continue;
+    // Four only if that saves vectors, or for a handful of rows.
+    if (vectors == 4 && covered == best && positions > 4) continue;
     best = covered;
     shape.vectors = vectors;
   }
