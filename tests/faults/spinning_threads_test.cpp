@@ -37,7 +37,9 @@ TEST(FieldFault18, TwentyHertzCostsWhatTheModelComputesAndNoMore) {
   constexpr double kWaitingShare = 0.22 / 4;
   for (const uint32_t threads : {1u, 2u}) {
     const ProgramBuilder builder = fake_model();
-    const auto device = open_cpu_device({.threads = threads});
+    BackendOptions backend;
+    backend.threads = threads;
+    const auto device = open_cpu_device(backend);
     MemoryWeights weights = builder.weights();
     CaptureOptions options;
     options.threads = threads;
