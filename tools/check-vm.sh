@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The units under a real systemd: installs this build in a Debian 12 guest, starts the daemons,
 # breaks them. Needs root. Usage: tools/check-vm.sh [--container]
-#   (nothing)     a virtual machine with its own kernel (emulated: some minutes): CAN and devices too
-#   --container   systemd-nspawn on this kernel: seconds, and the daemons answer frames at speed
+#   (nothing)     a virtual machine with its own kernel: CAN, devices, real-time priority. Its
+#                 processor is emulated, too slow for the daemons' self-test: they are not started
+#   --container   systemd-nspawn on this kernel: the daemons start, answer, fail and are restarted
 # The guest is kept in ${MODELD_VM:-build/vm}. Exit status 0 only if every case passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
