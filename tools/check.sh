@@ -19,7 +19,8 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 
 # The rooms proven clean under the sanitizers. `peers` will never be one: whole networks against
 # another runtime are minutes plain and much longer here, over code that other rooms run too.
-sanitized=(base npy warp program config)
+sanitized=(base npy warp program config artifact device reference selftest ipc images
+  daemon-health daemon-validate daemon-inputs daemon-engine)
 fuzzers=(artifact config event_log frame_records npy onnx safetensors)
 
 # Rooms whose code differs without hand-written SIMD.
