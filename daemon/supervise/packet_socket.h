@@ -8,24 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/fd_packet.h"
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 
 namespace modeld::supervise {
 
 constexpr size_t kMaxPacketBytes = 4096;
-constexpr size_t kMaxPacketDescriptors = 4;
 
 // A connected pair (SOCK_SEQPACKET, close-on-exec).
 Result<std::pair<UniqueFd, UniqueFd>> packet_pair();
 
-// Never blocks: kExhausted if the peer does not read, kIo if it is gone.
-Status send_packet(int socket, std::span<const std::byte> bytes, std::span<const int> fds = {});
-
-struct Packet {
-  std::vector<std::byte> bytes;  // empty: the peer is gone
-  std::vector<UniqueFd> fds;
-
+struct Packet : FdPacket {
   // The packet as a T, which is trivially copyable; kCorrupt for another length.
   template <typename T>
   Result<T> as() const;

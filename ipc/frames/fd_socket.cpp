@@ -5,10 +5,9 @@
 #include <sys/un.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <string>
+#include <utility>
 
 #include "ipc/frames/vision_protocol.h"
 #include "ipc/transport/unix_listener.h"
@@ -16,10 +15,7 @@
 namespace modeld::ipc {
 namespace {
 
-// Room for the descriptors of one packet; more would be cut off by the kernel and refused.
-struct ControlBuffer {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMaxBuffers)> bytes{};
-};
+static_assert(kMaxBuffers <= kMaxPacketFds);
 
 Result<UniqueFd> connect_socket(const std::filesystem::path& path) {
   MODELD_TRY(check_socket_path(path));
@@ -40,43 +36,6 @@ Result<UniqueFd> connect_socket(const std::filesystem::path& path) {
     return Error(ErrorCode::kDeadline, "the frame server has too many callers").in(path.string());
   }
   return errno_error("connect", errno).in(path.string());
-}
-
-void take_descriptors(msghdr& message, std::vector<UniqueFd>& fds) {
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-       header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int fd;
-      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(fd));
-      fds.emplace_back(fd);
-    }
-  }
-}
-
-Result<FdPacket> take_packet(int socket, size_t max_bytes) {
-  FdPacket packet;
-  packet.fds.reserve(kMaxBuffers);  // so that no descriptor is lost between the kernel and us
-  packet.bytes.resize(max_bytes);
-  ControlBuffer control;
-  iovec data{packet.bytes.data(), packet.bytes.size()};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
-  const ssize_t size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (size < 0 && errno != ECONNRESET) return errno_error("recvmsg", errno);
-  if (size >= 0) take_descriptors(message, packet.fds);
-  packet.bytes.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
-  if (size >= 0 && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    return Error(ErrorCode::kCorrupt, "the reply was cut short")
-        .expecting("at most " + std::to_string(max_bytes) + " bytes and " +
-                       std::to_string(kMaxBuffers) + " descriptors",
-                   "more");
-  }
-  return packet;
 }
 
 Error dawdled() {
@@ -104,31 +63,9 @@ Result<FdPacket> request_packet(const std::filesystem::path& path, uint32_t requ
   }
   MODELD_ASSIGN(const bool ready, poll_fd(socket.get(), POLLIN, clock, deadline));
   if (!ready) return dawdled().in(path.string());
-  return take_packet(socket.get(), max_bytes);
-}
-
-Status send_packet(int socket, std::span<const std::byte> bytes, std::span<const int> fds) {
-  if (fds.size() > kMaxBuffers) {
-    return Error(ErrorCode::kInvalidArgument, "too many descriptors for one packet")
-        .expecting("at most " + std::to_string(kMaxBuffers), std::to_string(fds.size()));
-  }
-  ControlBuffer control;
-  iovec data{const_cast<std::byte*>(bytes.data()), bytes.size()};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  if (!fds.empty()) {
-    message.msg_control = control.bytes.data();
-    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(fds.size_bytes());
-    std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
-  }
-  const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent == static_cast<ssize_t>(bytes.size())) return {};
-  return errno_error("sendmsg", errno);
+  MODELD_ASSIGN(auto packet, take_packet(socket.get(), max_bytes, PacketWait::kNone));
+  if (!packet) return dawdled().in(path.string());
+  return std::move(*packet);
 }
 
 }  // namespace modeld::ipc

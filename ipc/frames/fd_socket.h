@@ -1,32 +1,21 @@
-// One request and one reply over a SEQPACKET socket, descriptors included. Every descriptor that
-// arrives is owned from the moment it arrives.
+// One request and one reply over a SEQPACKET socket, descriptors included.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <span>
-#include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/fd_packet.h"
 #include "runtime/base/result.h"
-#include "runtime/base/unique_fd.h"
 
 namespace modeld::ipc {
-
-struct FdPacket {
-  std::vector<std::byte> bytes;  // empty: the peer closed
-  std::vector<UniqueFd> fds;
-};
 
 // Connects to `path`, sends the four bytes of `request`, takes one packet of at most `max_bytes`
 // and kMaxBuffers descriptors, and closes. kNotFound if nobody serves the path, kDeadline if the
 // peer dawdles, kCorrupt if the packet was cut short.
 Result<FdPacket> request_packet(const std::filesystem::path& path, uint32_t request,
                                 size_t max_bytes, const Clock& clock, Deadline deadline);
-
-// Sends one packet without blocking; the descriptors stay the caller's.
-Status send_packet(int socket, std::span<const std::byte> bytes, std::span<const int> fds);
 
 // Waits until `fd` shows one of `events` (poll's) or an error: true; false at the deadline or when
 // a signal arrives.

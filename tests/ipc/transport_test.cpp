@@ -324,69 +324,61 @@ TEST(ZmqTransport, TcpEndpointFollowsThePortRule) {
   EXPECT_FALSE(ZmqTransport::create(Clock::real(), options).ok());
 }
 
-// A peer that sends several parts or nothing at all is counted, not delivered.
-TEST(ZmqTransport, MultiPartAndEmptyMessagesAreRejected) {
-  TempDir dir;
-  const auto transport = make_transport("ipc", dir);
-  void* context = zmq_ctx_new();
-  void* peer = zmq_socket(context, ZMQ_PUB);
-  const std::string endpoint = "ipc://" + (dir.path() / "carState").string();
-  ASSERT_EQ(zmq_bind(peer, endpoint.c_str()), 0);
-  auto subscriber = transport->subscriber("carState", SubscribeMode::kQueue);
-  ASSERT_TRUE(subscriber.ok());
-  Subscriber* const subscribers[] = {subscriber->get()};
-  while (!*transport->wait(subscribers, soon(20 * kMillisecond))) zmq_send(peer, "x", 1, 0);
-  while (*transport->wait(subscribers, soon(50 * kMillisecond))) {
-    ASSERT_TRUE((*subscriber)->receive().ok());
+// A publisher of carState that keeps none of our rules, and a subscriber that has heard it.
+class ForeignPeer : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string endpoint = "ipc://" + (dir_.path() / "carState").string();
+    ASSERT_EQ(zmq_bind(peer_, endpoint.c_str()), 0);
+    auto subscriber = transport_->subscriber("carState", SubscribeMode::kQueue);
+    ASSERT_TRUE(subscriber.ok());
+    subscriber_ = std::move(subscriber).value();
+    while (!waits(20 * kMillisecond)) zmq_send(peer_, "x", 1, 0);
+    while (waits(50 * kMillisecond)) ASSERT_TRUE(subscriber_->receive().ok());
   }
-  zmq_send(peer, "a", 1, ZMQ_SNDMORE);
-  zmq_send(peer, "b", 1, 0);
-  zmq_send(peer, "", 0, 0);
-  zmq_send(peer, "good", 4, 0);
-  std::string text;
-  while (text.empty() && *transport->wait(subscribers, soon())) {
-    const auto received = (*subscriber)->receive();
-    ASSERT_TRUE(received.ok());
-    if (received->has_value()) text = text_of(**received);
+  void TearDown() override {
+    const int linger = 0;
+    zmq_setsockopt(peer_, ZMQ_LINGER, &linger, sizeof(linger));
+    zmq_close(peer_);
+    zmq_ctx_term(context_);
   }
-  EXPECT_EQ(text, "good");
-  EXPECT_EQ((*subscriber)->rejected(), 2u);
-  const int linger = 0;
-  zmq_setsockopt(peer, ZMQ_LINGER, &linger, sizeof(linger));
-  zmq_close(peer);
-  zmq_ctx_term(context);
+  bool waits(Nanoseconds patience) {
+    Subscriber* const subscribers[] = {subscriber_.get()};
+    return *transport_->wait(subscribers, soon(patience));
+  }
+  std::string next_text(Nanoseconds patience) {
+    std::string text;
+    while (text.empty() && waits(patience)) {
+      const auto received = subscriber_->receive();
+      EXPECT_TRUE(received.ok());
+      if (received.ok() && received->has_value()) text = text_of(**received);
+    }
+    return text;
+  }
+  TempDir dir_;
+  const decltype(make_transport("ipc", dir_)) transport_ = make_transport("ipc", dir_);
+  void* const context_ = zmq_ctx_new();
+  void* const peer_ = zmq_socket(context_, ZMQ_PUB);
+  std::unique_ptr<Subscriber> subscriber_;
+};
+
+// Several parts or nothing at all are counted, not delivered.
+TEST_F(ForeignPeer, MultiPartAndEmptyMessagesAreRejected) {
+  zmq_send(peer_, "a", 1, ZMQ_SNDMORE);
+  zmq_send(peer_, "b", 1, 0);
+  zmq_send(peer_, "", 0, 0);
+  zmq_send(peer_, "good", 4, 0);
+  EXPECT_EQ(next_text(20 * kSecond), "good");
+  EXPECT_EQ(subscriber_->rejected(), 2u);
 }
 
 // Field reports name messages of 70 MiB: such a one costs itself, not the ones behind it.
-TEST(ZmqTransport, TooLargeMessageIsCountedAndTheNextOneArrives) {
-  TempDir dir;
-  const auto transport = make_transport("ipc", dir);
-  void* context = zmq_ctx_new();
-  void* peer = zmq_socket(context, ZMQ_PUB);
-  const std::string endpoint = "ipc://" + (dir.path() / "carState").string();
-  ASSERT_EQ(zmq_bind(peer, endpoint.c_str()), 0);
-  auto subscriber = transport->subscriber("carState", SubscribeMode::kQueue);
-  ASSERT_TRUE(subscriber.ok());
-  Subscriber* const subscribers[] = {subscriber->get()};
-  while (!*transport->wait(subscribers, soon(20 * kMillisecond))) zmq_send(peer, "x", 1, 0);
-  while (*transport->wait(subscribers, soon(50 * kMillisecond))) {
-    ASSERT_TRUE((*subscriber)->receive().ok());
-  }
+TEST_F(ForeignPeer, TooLargeMessageIsCountedAndTheNextOneArrives) {
   const std::vector<std::byte> large(size_t{70} << 20);
-  zmq_send(peer, large.data(), large.size(), 0);
-  zmq_send(peer, "next", 4, 0);
-  std::string text;
-  while (text.empty() && *transport->wait(subscribers, soon(20 * kSecond))) {
-    const auto received = (*subscriber)->receive();
-    ASSERT_TRUE(received.ok());
-    if (received->has_value()) text = text_of(**received);
-  }
-  EXPECT_EQ(text, "next");
-  EXPECT_EQ((*subscriber)->rejected(), 1u);
-  const int linger = 0;
-  zmq_setsockopt(peer, ZMQ_LINGER, &linger, sizeof(linger));
-  zmq_close(peer);
-  zmq_ctx_term(context);
+  zmq_send(peer_, large.data(), large.size(), 0);
+  zmq_send(peer_, "next", 4, 0);
+  EXPECT_EQ(next_text(20 * kSecond), "next");
+  EXPECT_EQ(subscriber_->rejected(), 1u);
 }
 
 }  // namespace
