@@ -81,6 +81,7 @@ class SpawnerLoop {
     if (!signals_.valid()) return kExitDevice;
     while (true) {
       pollfd items[2] = {{socket_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+      // No deadline: the daemon's end, however it comes, closes the socket and wakes this.
       if (poll(items, 2, -1) < 0 && errno != EINTR) return kExitDevice;
       if (items[1].revents != 0) reap();
       if (items[0].revents != 0 && !serve()) return kExitOk;
