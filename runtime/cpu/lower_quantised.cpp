@@ -1,7 +1,8 @@
-// QuantizeLinear and DequantizeLinear between float32 and small integers.
+// QuantizeLinear and DequantizeLinear between small integers and float32 or half types.
 #include <cmath>
 #include <limits>
 
+#include "runtime/base/half.h"
 #include "runtime/cpu/lowering.h"
 #include "runtime/cpu/operands.h"
 #include "runtime/cpu/simd.h"
@@ -18,16 +19,32 @@ struct Sources {
   ValueId out;
 };
 
-template <typename T>
+// The quotient as the type that it is rounded to first. Two halves have so few bits that rounding
+// their quotient to float32 on the way changes nothing.
+struct AsFloat {
+  static MODELD_ALWAYS_INLINE float round(float quotient) { return quotient; }
+};
+struct AsHalf {
+  static MODELD_ALWAYS_INLINE float round(float quotient) {
+    return half_to_float(float_to_half(quotient));
+  }
+};
+struct AsBFloat {
+  static MODELD_ALWAYS_INLINE float round(float quotient) {
+    return bfloat_to_float(float_to_bfloat(quotient));
+  }
+};
+
+template <typename T, typename Quotient>
 MODELD_ALWAYS_INLINE inline T quantised(float x, float scale, float zero) {
-  const float value = std::rint(x / scale) + zero;
+  const float value = std::rint(Quotient::round(x / scale)) + zero;
   const float bounded = math::clamp(value, static_cast<float>(std::numeric_limits<T>::min()),
                                     static_cast<float>(std::numeric_limits<T>::max()));
   // NaN becomes 0, as in every conversion to an integer here.
   return static_cast<T>(static_cast<int32_t>(math::choose(value != value, 0.0f, bounded)));
 }
 
-template <typename T>
+template <typename T, typename Quotient>
 std::unique_ptr<Step> quantise_step(const BroadcastPlan& plan, const Sources& sources) {
   return step_of([=](const RunContext& context) {
     const float* x = context.at<float>(sources.data);
@@ -45,14 +62,15 @@ std::unique_ptr<Step> quantise_step(const BroadcastPlan& plan, const Sources& so
               const float origin = zero == nullptr ? 0.0f : static_cast<float>(zero[from[2]]);
               const float* row = x + from[0];
               for (int64_t i = 0; i < count; ++i) {
-                out[at + i] = quantised<T>(row[i], factor, origin);
+                out[at + i] = quantised<T, Quotient>(row[i], factor, origin);
               }
               return;
             }
             for (int64_t i = 0; i < count; ++i) {
               const float origin =
                   zero == nullptr ? 0.0f : static_cast<float>(zero[from[2] + i * s[2]]);
-              out[at + i] = quantised<T>(x[from[0] + i * s[0]], scale[from[1] + i * s[1]], origin);
+              out[at + i] =
+                  quantised<T, Quotient>(x[from[0] + i * s[0]], scale[from[1] + i * s[1]], origin);
             }
           });
     });
@@ -92,10 +110,14 @@ std::unique_ptr<Step> dequantise_step(const BroadcastPlan& plan, const Sources& 
   });
 }
 
-std::unique_ptr<Step> make_step(bool quantises, DType type, const BroadcastPlan& plan,
-                                const Sources& sources) {
+// `quotient`: what QuantizeLinear rounds to before it rounds to an integer.
+std::unique_ptr<Step> make_step(bool quantises, DType type, DType quotient,
+                                const BroadcastPlan& plan, const Sources& sources) {
   const auto make = [&]<typename T>(T) {
-    return quantises ? quantise_step<T>(plan, sources) : dequantise_step<T>(plan, sources);
+    if (!quantises) return dequantise_step<T>(plan, sources);
+    if (quotient == DType::kFloat16) return quantise_step<T, AsHalf>(plan, sources);
+    if (quotient == DType::kBFloat16) return quantise_step<T, AsBFloat>(plan, sources);
+    return quantise_step<T, AsFloat>(plan, sources);
   };
   switch (type) {
     case DType::kInt8:
@@ -118,12 +140,16 @@ Result<bool> lower_quantised(Lowering& lowering) {
   const bool quantises = op.kind == OpKind::kQuantizeLinear;
   if (!quantises && op.kind != OpKind::kDequantizeLinear) return false;
   const DType integer = lowering.type(quantises ? op.outputs[0] : op.inputs[0]).dtype;
-  // Half types are stored as float32: results of their own precision are the reference's business.
-  const DType real = lowering.type(quantises ? op.inputs[0] : op.outputs[0]).dtype;
-  if (real != DType::kFloat32 || lowering.type(op.inputs[1]).dtype != DType::kFloat32) {
+  const TensorId real = quantises ? op.inputs[0] : op.outputs[0];
+  if (lowering.stored(real) != DType::kFloat32 ||
+      lowering.stored(op.inputs[1]) != DType::kFloat32) {
     return false;
   }
-  if (make_step(quantises, integer, BroadcastPlan({}, Layout::kPlain, {}), {}) == nullptr) {
+  const DType x = lowering.type(op.inputs[0]).dtype;
+  const DType scale = lowering.type(op.inputs[1]).dtype;
+  const DType quotient = size_of(x) > size_of(scale) ? x : scale;
+  if (make_step(quantises, integer, quotient, BroadcastPlan({}, Layout::kPlain, {}), {}) ==
+      nullptr) {
     return false;
   }
   const Operands operands = operands_of(lowering, op);
@@ -131,7 +157,7 @@ Result<bool> lower_quantised(Lowering& lowering) {
   const bool has_zero = operands.values.size() > 2;
   const Sources sources{operands.values[0], operands.values[1],
                         has_zero ? operands.values[2] : kNoValue, operands.out};
-  lowering.add(make_step(quantises, integer, plan, sources),
+  lowering.add(make_step(quantises, integer, quotient, plan, sources),
                quantises ? "own: quantise" : "own: dequantise", operands.values, {operands.out},
                options_for(operands, plan.elements()));
   return true;

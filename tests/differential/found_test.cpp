@@ -143,5 +143,22 @@ TEST(Found, PytorchHalfPixelOfOnePixelIsTheFirst) {
   }
 }
 
+// A quotient of halves is rounded to a half before it is rounded to an integer: 0.1 as a half is
+// below 0.1, 2.25 / 0.1 = 22.5055 becomes 22.5 and then 22, not 23. Other types stay as they were.
+TEST(Found, QuotientsOfHalvesAreHalves) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    std::vector<double> values;
+    for (int i = -400; i < 400; ++i) values.push_back(i / 64.0);
+    ProgramBuilder builder;
+    const TensorId x = builder.input("x", {dtype, {800}});
+    const TensorId scale = builder.constant(make_tensor(dtype, {}, {0.1}));
+    builder.output(builder.op(OpKind::kQuantizeLinear, {x, scale}, {{"to", std::string("i8")}}),
+                   "y");
+    const auto input = to_bytes(dtype, values);
+    EXPECT_EQ(numbers(builder, run_on("cpu", builder, {input})),
+              numbers(builder, run_on("reference", builder, {input})));
+  }
+}
+
 }  // namespace
 }  // namespace modeld::test

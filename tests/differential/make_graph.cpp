@@ -37,6 +37,7 @@ class GraphMaker {
   void move();
   void pool_or_reduce();
   void layer_norm();
+  void rms_norm();
   void gelu();
   void hard_swish();
   void transposed_pair();
@@ -215,6 +216,27 @@ void GraphMaker::layer_norm() {
   }
 }
 
+// x / sqrt(mean(x^2) + epsilon) * scale
+void GraphMaker::rms_norm() {
+  const TensorId x = any();
+  if (shape(x).empty() || shape(x).back() < 3) return activation();
+  const int64_t last = static_cast<int64_t>(shape(x).size()) - 1;
+  const int64_t extent = shape(x).back();
+  const TensorId square =
+      random_.chance(0.5) ? add(OpKind::kPow, {x, scalar(2)}) : add(OpKind::kMul, {x, x});
+  const TensorId mean =
+      add(OpKind::kReduceMean, {square}, {{"axes", Ints{last}}, {"keepdims", int64_t{1}}});
+  const TensorId root = add(OpKind::kSqrt, {add(OpKind::kAdd, {mean, scalar(0.01)})});
+  if (random_.chance(0.5)) {
+    add(OpKind::kDiv, {x, root});
+  } else {
+    add(OpKind::kMul, {x, add(OpKind::kReciprocal, {root})});
+  }
+  if (random_.chance(0.8)) {
+    add(OpKind::kMul, {known_.back(), weights({extent}, Values::kUnit, 1)});
+  }
+}
+
 void GraphMaker::gelu() {
   const TensorId x = any();
   if (random_.chance(0.3)) {
@@ -294,7 +316,7 @@ void GraphMaker::step() {
       &GraphMaker::with_another, &GraphMaker::with_another,   &GraphMaker::move,
       &GraphMaker::move,         &GraphMaker::pool_or_reduce, &GraphMaker::layer_norm,
       &GraphMaker::gelu,         &GraphMaker::hard_swish,     &GraphMaker::transposed_pair,
-      &GraphMaker::attention,    &GraphMaker::twice};
+      &GraphMaker::attention,    &GraphMaker::twice,          &GraphMaker::rms_norm};
   (this->*random_.pick_of(kSteps))();
 }
 

@@ -20,14 +20,14 @@ Proposal propose_quantised(Random& random, OpKind kind) {
   const Shape shape = random_shape(random, 1, 4);
   const DType small =
       random.chance(0.8) ? byte(random) : random.pick({DType::kInt16, DType::kUInt16});
-  // Quotients of halves are rounded to halves by the reference and not by the cpu backend, which
-  // moves ties by one step.
-  const DType number = quantise || random.chance(0.8) ? DType::kFloat32 : DType::kFloat16;
+  const DType number = random.chance(0.8) ? DType::kFloat32 : DType::kFloat16;
   const Values values = random.chance(0.7) ? Values::kPlain : Values::kWide;
   proposal.inputs.push_back(Operand{{quantise ? number : small, shape}, values});
   proposal.inputs.push_back(Operand{{number, {}}, Values::kPositive, 0.8});
   if (random.chance(0.7)) proposal.inputs.push_back(zero_point(random, small));
   proposal.attributes["to"] = std::string(to_string(quantise ? small : number));
+  // ONNX Runtime does not round a quotient of halves to a half, which moves ties by one step.
+  if (quantise && number == DType::kFloat16) proposal.portable = false;
   return proposal;
 }
 

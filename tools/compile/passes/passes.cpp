@@ -13,6 +13,7 @@
 #include "tools/compile/passes/permute_weights.h"
 #include "tools/compile/passes/recognise_activations.h"
 #include "tools/compile/passes/recognise_layer_norm.h"
+#include "tools/compile/passes/recognise_rms_norm.h"
 #include "tools/compile/passes/recognise_softmax.h"
 #include "tools/compile/passes/remove_noops.h"
 #include "tools/compile/passes/scale_attention.h"
@@ -27,6 +28,7 @@ std::span<const Pass> default_passes() {
       {"common-subexpressions", merge_common_subexpressions},
       {"recognise-activations", recognise_activations},
       {"recognise-layer-norm", recognise_layer_norm},
+      {"recognise-rms-norm", recognise_rms_norm},
       {"recognise-softmax", recognise_softmax},
       {"scale-attention", scale_attention},
       {"merge-moves", merge_moves},

@@ -1,0 +1,48 @@
+// The pieces of normalisations as exporters spell them out: means, squares, inverse roots, and the
+// constants that scale and shift the result.
+#pragma once
+
+#include <optional>
+
+#include "tools/compile/links.h"
+
+namespace modeld::compile {
+
+// Answers questions about what writes a tensor; nothing is changed. Both references must outlive
+// the object.
+class NormalisationPattern {
+ public:
+  NormalisationPattern(const Links& links, const Draft& draft) : links_(links), draft_(draft) {}
+
+  const Op* producer(TensorId tensor, OpKind kind) const;
+  // The value of a constant of one element.
+  std::optional<double> scalar(TensorId tensor) const;
+  // The input of a mean over the axes from `axis` to the last, kept as 1.
+  std::optional<TensorId> mean_of(TensorId tensor, int64_t& axis) const;
+  // t if `op` is anything times 1 / sqrt(t), however that is written; `numerator` is the thing.
+  std::optional<TensorId> under_root(const Op& op, TensorId& numerator) const;
+  // t if `tensor` is t * t or t ^ 2.
+  std::optional<TensorId> square_of(TensorId tensor) const;
+  // t if `tensor` is t + epsilon with a constant epsilon of at least 0.
+  std::optional<TensorId> without_epsilon(TensorId tensor, double& epsilon) const;
+
+ private:
+  // t if `tensor` is 1 / sqrt(t).
+  std::optional<TensorId> inverse_root(TensorId tensor) const;
+
+  const Links& links_;
+  const Draft& draft_;
+};
+
+// The op of `kind` that alone reads `tensor` and combines it with a constant of shape `tail` (apart
+// from leading ones), giving the tensor's type again.
+struct ConstantFollower {
+  size_t at;
+  HostTensor constant;  // of shape `tail`
+};
+std::optional<ConstantFollower> constant_follower(const Links& links, const Draft& draft,
+                                                  TensorId tensor, OpKind kind, const Shape& tail);
+
+HostTensor ones(DType dtype, const Shape& shape);
+
+}  // namespace modeld::compile
