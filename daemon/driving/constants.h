@@ -35,42 +35,12 @@ constexpr size_t kPlanVelocity = 3;
 constexpr size_t kPlanAcceleration = 6;
 constexpr size_t kPlanEuler = 9;  // roll, pitch, yaw
 constexpr size_t kPlanOrientationRate = 12;
-constexpr size_t kLineWidth = 2;  // y, z
-constexpr size_t kLeadWidth = 4;  // x, y, v, a
+constexpr size_t kLineWidth = 2;        // y, z
+constexpr size_t kLeadWidth = 4;        // x, y, v, a
+constexpr size_t kLatPlannerWidth = 4;  // x, y, yaw, yaw rate
 constexpr size_t kLaneLineCount = 4;
 constexpr size_t kRoadEdgeCount = 2;
 constexpr size_t kDesireCount = 8;
 constexpr size_t kDesirePredictionCount = 4;
-
-// Entries of the 55-wide meta head. Horizon k = 0..4 is 2, 4, ... 10 s; the presses have a sixth at
-// 0 s, so that theirs is 0, 2, ... 10 s.
-constexpr size_t kMetaSize = 55;
-constexpr size_t kMetaHorizons = 5;
-constexpr size_t kMetaPressHorizons = 6;
-constexpr size_t kMetaEngaged = 0;
-constexpr size_t meta_gas_disengage(size_t k) {
-  return 1 + 6 * k;
-}
-constexpr size_t meta_brake_disengage(size_t k) {
-  return 2 + 6 * k;
-}
-constexpr size_t meta_steer_override(size_t k) {
-  return 3 + 6 * k;
-}
-constexpr size_t meta_hard_brake_3(size_t k) {
-  return 4 + 6 * k;
-}
-constexpr size_t meta_hard_brake_4(size_t k) {
-  return 5 + 6 * k;
-}
-constexpr size_t meta_hard_brake_5(size_t k) {
-  return 6 + 6 * k;
-}
-constexpr size_t meta_gas_press(size_t k) {
-  return 31 + 4 * k;
-}
-constexpr size_t meta_brake_press(size_t k) {
-  return 32 + 4 * k;
-}
 
 }  // namespace modeld::driving

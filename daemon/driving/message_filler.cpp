@@ -118,22 +118,26 @@ void set_lead(wire::ModelDataV2::LeadDataV3::Builder lead, const ModelOutputs& o
 
 void set_disengagements(wire::ModelDataV2::DisengagePredictions::Builder builder,
                         const ModelOutputs& outputs) {
+  const MetaLayout& layout = *outputs.meta_layout;
   // Entries of one kind lie a fixed step apart in the head.
-  const auto at = [&](size_t entry) { return outputs.meta.data() + entry; };
-  constexpr size_t kStep = meta_gas_disengage(1) - meta_gas_disengage(0);
-  constexpr size_t kPressStep = meta_gas_press(1) - meta_gas_press(0);
+  const auto set = [&](FloatList::Builder list, size_t first) {
+    set_all(list, outputs.meta.data() + first, layout.step);
+  };
   set_all(builder.initT(kMetaHorizons), kMetaTIdxs.data());
-  set_all(builder.initGasDisengageProbs(kMetaHorizons), at(meta_gas_disengage(0)), kStep);
-  set_all(builder.initBrakeDisengageProbs(kMetaHorizons), at(meta_brake_disengage(0)), kStep);
-  set_all(builder.initSteerOverrideProbs(kMetaHorizons), at(meta_steer_override(0)), kStep);
-  set_all(builder.initBrake3MetersPerSecondSquaredProbs(kMetaHorizons), at(meta_hard_brake_3(0)),
-          kStep);
-  set_all(builder.initBrake4MetersPerSecondSquaredProbs(kMetaHorizons), at(meta_hard_brake_4(0)),
-          kStep);
-  set_all(builder.initBrake5MetersPerSecondSquaredProbs(kMetaHorizons), at(meta_hard_brake_5(0)),
-          kStep);
-  set_all(builder.initGasPressProbs(kMetaPressHorizons), at(meta_gas_press(0)), kPressStep);
-  set_all(builder.initBrakePressProbs(kMetaPressHorizons), at(meta_brake_press(0)), kPressStep);
+  set(builder.initGasDisengageProbs(kMetaHorizons), layout.gas_disengage(0));
+  set(builder.initBrakeDisengageProbs(kMetaHorizons), layout.brake_disengage(0));
+  set(builder.initSteerOverrideProbs(kMetaHorizons), layout.steer_override(0));
+  set(builder.initBrake3MetersPerSecondSquaredProbs(kMetaHorizons), layout.hard_brake_3(0));
+  set(builder.initBrake4MetersPerSecondSquaredProbs(kMetaHorizons), layout.hard_brake_4(0));
+  set(builder.initBrake5MetersPerSecondSquaredProbs(kMetaHorizons), layout.hard_brake_5(0));
+  if (const MetaPresses& gas = layout.gas_press; gas.count != 0) {
+    set_all(builder.initGasPressProbs(static_cast<uint32_t>(gas.count)),
+            outputs.meta.data() + gas.first, gas.step);
+  }
+  if (const MetaPresses& brake = layout.brake_press; brake.count != 0) {
+    set_all(builder.initBrakePressProbs(static_cast<uint32_t>(brake.count)),
+            outputs.meta.data() + brake.first, brake.step);
+  }
 }
 
 // Both messages have a `meta` with these two fields.

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "daemon/driving/constants.h"
+#include "daemon/driving/meta_layout.h"
 
 namespace modeld::driving {
 
@@ -28,12 +29,16 @@ struct ModelOutputs {
   bool has_sim_pose = false;
   Estimate<6> sim_pose;  // as pose
   bool has_desired_curvature = false;
-  Estimate<1> desired_curvature;                            // 1/m
+  Estimate<1> desired_curvature;  // 1/m
+  bool has_lat_planner_solution = false;
+  Estimate<kIdxCount * kLatPlannerWidth> lat_planner_solution;  // [point][x, y, yaw, yaw rate]
+
   std::array<float, 2 * kLaneLineCount> lane_lines_prob{};  // odd entries are the lines'
   std::array<float, kLeadCount> lead_prob{};
   std::array<float, kDesireCount> desire_state{};
   std::array<float, kDesirePredictionCount * kDesireCount> desire_pred{};
-  std::array<float, kMetaSize> meta{};
+  const MetaLayout* meta_layout = &kMetaLayouts[0];  // of what `meta` holds
+  std::array<float, kMaxMetaSize> meta{};            // the first meta_layout->size are filled
   bool has_action = false;
   std::array<float, 2> action{};  // lateral, longitudinal (m/s^2); not parsed further
 

@@ -55,6 +55,13 @@ void parse_softmax(Raw raw, ModelOutputs& out, float) {
   }
 }
 
+void parse_meta(Raw raw, ModelOutputs& out, float limit) {
+  for (const MetaLayout& layout : kMetaLayouts) {
+    if (layout.size == raw.size()) out.meta_layout = &layout;
+  }
+  parsing::sigmoid_all(raw, std::span(out.meta).first(raw.size()), limit);
+}
+
 void parse_action(Raw raw, ModelOutputs& out, float) {
   std::copy_n(raw.begin(), out.action.size(), out.action.begin());
 }
@@ -75,26 +82,28 @@ enum Head : size_t {
   kAction,
   kSimPose,
   kDesiredCurvature,
+  kLatPlannerSolution,
   kHeadCount,
 };
 
 // In the order of Head.
 constexpr std::array<HeadRule, kHeadCount> kRules{
-    {{"plan", 990, true, parsing::kPlanHypotheses.size()},
+    {{"plan", 990, true, {parsing::kPlanHypotheses.size()}},
      {"lane_lines", 528},
      {"lane_lines_prob", 8},
      {"road_edges", 264},
-     {"lead", 144, true, parsing::kLeadHypotheses.size()},
+     {"lead", 144, true, {parsing::kLeadHypotheses.size()}},
      {"lead_prob", 3},
      {"desire_state", 8},
      {"desire_pred", 32},
-     {"meta", kMetaSize},
+     {"meta", kMetaLayouts[0].size, true, {kMetaLayouts[1].size, kMetaLayouts[2].size}},
      {"pose", 12},
      {"road_transform", 12},
      {"wide_from_device_euler", 6},
      {"action", 4, false},
      {"sim_pose", 12, false},
-     {"desired_curvature", 2, false}}};
+     {"desired_curvature", 2, false},
+     {"lat_planner_solution", 264, false}}};
 
 constexpr std::array<Parse, kHeadCount> kParsers{
     parse_plan,
@@ -105,13 +114,14 @@ constexpr std::array<Parse, kHeadCount> kParsers{
     parse_sigmoid<&ModelOutputs::lead_prob>,
     parse_softmax<&ModelOutputs::desire_state>,
     parse_softmax<&ModelOutputs::desire_pred>,
-    parse_sigmoid<&ModelOutputs::meta>,
+    parse_meta,
     parse_estimate<&ModelOutputs::pose>,
     parse_estimate<&ModelOutputs::road_transform>,
     parse_estimate<&ModelOutputs::wide_from_device_euler>,
     parse_action,
     parse_estimate<&ModelOutputs::sim_pose>,
     parse_estimate<&ModelOutputs::desired_curvature>,
+    parse_estimate<&ModelOutputs::lat_planner_solution>,
 };
 
 }  // namespace
@@ -119,8 +129,11 @@ constexpr std::array<Parse, kHeadCount> kParsers{
 Result<OutputParser> OutputParser::create(std::span<const OutputContract> outputs) {
   OutputParser parser;
   MODELD_ASSIGN(parser.places_, parsing::locate_heads(outputs, kRules, parser.ignored_));
-  // The networks with five plans came with a parser that did not limit its exp.
-  const bool oldest = parser.places_[kPlan].size == parsing::kPlanHypotheses.size();
+  // The single networks with five plans came with a parser that did not limit its exp; the one that
+  // came with the split networks did.
+  const HeadPlace& plan = parser.places_[kPlan];
+  const bool oldest =
+      plan.size == parsing::kPlanHypotheses.size() && plan.output == parser.places_[kPose].output;
   parser.exp_limit_ = oldest ? parsing::kNoExpLimit : parsing::kExpLimit;
   return parser;
 }
@@ -134,6 +147,7 @@ void OutputParser::parse(std::span<const std::span<const float>> raw, ModelOutpu
   out.has_action = places_[kAction].size != 0;
   out.has_sim_pose = places_[kSimPose].size != 0;
   out.has_desired_curvature = places_[kDesiredCurvature].size != 0;
+  out.has_lat_planner_solution = places_[kLatPlannerSolution].size != 0;
 }
 
 void OutputParser::write_back(const ModelOutputs& outputs,
@@ -144,6 +158,12 @@ void OutputParser::write_back(const ModelOutputs& outputs,
   };
   put(places_[kDesireState], outputs.desire_state);
   put(places_[kDesirePred], outputs.desire_pred);
+  const auto overwrite = [&](const HeadPlace& place, const parsing::HypothesisShape& shape) {
+    if (place.size != shape.size()) return;
+    parsing::overwrite_hypotheses(raw[place.output].subspan(place.start, place.size), shape);
+  };
+  overwrite(places_[kPlan], parsing::kPlanHypotheses);
+  overwrite(places_[kLead], parsing::kLeadHypotheses);
 }
 
 }  // namespace modeld::driving

@@ -15,16 +15,19 @@ class OutputParser {
  public:
   // From the outputs of an artifact's contract; heads may be spread over several outputs (a split
   // vision and policy network). `plan` and `lead` may be of one hypothesis or, as in earlier
-  // generations, of five and two. kRefused naming the head that is missing, of an unknown size,
-  // named twice or out of range. Only `action`, `sim_pose` and `desired_curvature` are optional.
+  // generations, of five and two; `meta` may be of any width of kMetaLayouts. kRefused naming the
+  // head that is missing, of an unknown size, named twice or out of range. Only `action` and the
+  // heads of earlier generations (`sim_pose`, `desired_curvature`, `lat_planner_solution`) are
+  // optional.
   static Result<OutputParser> create(std::span<const OutputContract> outputs);
 
   // `raw` holds one span per output of the contract, each as long as its type says. Allocates
   // nothing. Whatever the network said is passed on, NaN too: validity is judged elsewhere.
   void parse(std::span<const std::span<const float>> raw, ModelOutputs& out) const;
 
-  // Puts the probabilities over the logits of the two softmax heads, like the original's parser
-  // does in place: rawPredictions carries them so. (Of several hypotheses nothing is put back.)
+  // `raw` as the original's parser leaves it, which works in place: probabilities over the logits
+  // of the two softmax heads and of hypotheses, and the plan's means sorted by weight.
+  // rawPredictions carries it so. `outputs` must be what parse() made of the same `raw`.
   void write_back(const ModelOutputs& outputs, std::span<const std::span<float>> raw) const;
 
   // Names of slices nobody here reads (hidden_state, pad, heads of other generations).

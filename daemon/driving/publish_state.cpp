@@ -26,8 +26,9 @@ bool all_above(const std::array<float, N>& values, const std::array<float, N>& t
 // Probability that the driver takes over in any way within horizon k.
 float any_disengagement(const ModelOutputs& outputs, size_t k) {
   const auto& meta = outputs.meta;
-  return 1.0f - (1.0f - meta[meta_brake_disengage(k)]) * (1.0f - meta[meta_gas_disengage(k)]) *
-                    (1.0f - meta[meta_steer_override(k)]);
+  const MetaLayout& at = *outputs.meta_layout;
+  return 1.0f - (1.0f - meta[at.brake_disengage(k)]) * (1.0f - meta[at.gas_disengage(k)]) *
+                    (1.0f - meta[at.steer_override(k)]);
 }
 
 void append_row(const ModelOutputs& outputs, std::array<float, 25>& rows) {
@@ -54,8 +55,8 @@ Confidence judge(const std::array<float, 25>& rows) {
 }  // namespace
 
 void PublishState::update(uint32_t frame_id, const ModelOutputs& outputs) {
-  push(hard_brakes_5_, outputs.meta[meta_hard_brake_5(0)]);
-  push(hard_brakes_3_, outputs.meta[meta_hard_brake_3(0)]);
+  push(hard_brakes_5_, outputs.meta[outputs.meta_layout->hard_brake_5(0)]);
+  push(hard_brakes_3_, outputs.meta[outputs.meta_layout->hard_brake_3(0)]);
   hard_brake_predicted_ =
       all_above(hard_brakes_5_, kBrake5Thresholds) && all_above(hard_brakes_3_, kBrake3Thresholds);
   if (frame_id % kConfidencePeriod == 0) append_row(outputs, disengagements_);

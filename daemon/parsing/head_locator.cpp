@@ -1,5 +1,6 @@
 #include "daemon/parsing/head_locator.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace modeld::parsing {
@@ -32,14 +33,22 @@ std::optional<size_t> find_rule(std::span<const HeadRule> rules, std::string_vie
   return std::nullopt;
 }
 
+bool has_size(const HeadRule& rule, size_t size) {
+  const auto& others = rule.other_sizes;
+  return size != 0 &&
+         (size == rule.size || std::find(others.begin(), others.end(), size) != others.end());
+}
+
 Status place_head(const HeadRule& rule, const OutputContract& output, size_t output_index,
                   const OutputSlice& slice, HeadPlace& place) {
   MODELD_TRY(check_bounds(output, slice));
   if (place.size != 0) return refused(rule.name, "is named twice", "one", "two");
   const auto size = static_cast<size_t>(slice.stop - slice.start);
-  if (size != rule.size && (rule.other_size == 0 || size != rule.other_size)) {
+  if (!has_size(rule, size)) {
     std::string sizes = std::to_string(rule.size);
-    if (rule.other_size != 0) sizes += " or " + std::to_string(rule.other_size);
+    for (const size_t other : rule.other_sizes) {
+      if (other != 0) sizes += " or " + std::to_string(other);
+    }
     return refused(rule.name, "has an unknown size", sizes + " elements",
                    std::to_string(size) + " elements");
   }

@@ -1,6 +1,7 @@
 // Finds a model's output heads by the names in its contract.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,7 +26,7 @@ struct HeadRule {
   std::string_view name;
   size_t size = 0;
   bool required = true;
-  size_t other_size = 0;  // of an earlier generation; 0: none
+  std::array<size_t, 2> other_sizes{};  // of earlier generations; 0: none
 };
 
 // The places of `rules`, in their order; a missing optional head has size 0. kRefused naming the

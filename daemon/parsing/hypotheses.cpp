@@ -1,5 +1,6 @@
 #include "daemon/parsing/hypotheses.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "daemon/parsing/activations.h"
@@ -54,6 +55,26 @@ size_t chosen_hypothesis(std::span<const float> raw, const HypothesisShape& shap
   HypothesisWeights sorted{};
   for (size_t i = 0; i < shape.rows; ++i) sorted[i] = weights[order[i]];
   return order[heaviest_first(std::span(sorted).first(shape.rows))[0]];
+}
+
+void overwrite_hypotheses(std::span<float> raw, const HypothesisShape& shape) {
+  const auto row = [&](size_t index) { return raw.subspan(index * shape.row_size()); };
+  HypothesisWeights weights{};
+  for (size_t selection = 0; selection < shape.selections; ++selection) {
+    weights = hypothesis_weights(raw, shape, selection);
+    for (size_t i = 0; i < shape.rows; ++i) row(i)[2 * shape.values + selection] = weights[i];
+  }
+  if (shape.selections > 1) return;
+  HypothesisOrder order = heaviest_first(std::span(weights).first(shape.rows));
+  // Place by place; what is swapped away is looked for where it went.
+  for (size_t place = 0; place < shape.rows; ++place) {
+    if (order[place] == place) continue;
+    const auto there = row(place).first(shape.values);
+    std::swap_ranges(there.begin(), there.end(), row(order[place]).begin());
+    for (size_t later = place + 1; later < shape.rows; ++later) {
+      if (order[later] == place) order[later] = order[place];
+    }
+  }
 }
 
 }  // namespace modeld::parsing

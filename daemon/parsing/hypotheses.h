@@ -38,4 +38,9 @@ HypothesisOrder heaviest_first(std::span<const float> weights);
 size_t chosen_hypothesis(std::span<const float> raw, const HypothesisShape& shape,
                          size_t selection);
 
+// What the original's parser leaves in the raw head, in which it works: weights over the logits,
+// and with one selection the rows' means sorted by weight (their deviations and weights are not
+// moved).
+void overwrite_hypotheses(std::span<float> raw, const HypothesisShape& shape);
+
 }  // namespace modeld::parsing

@@ -187,5 +187,64 @@ TEST(PathFit, FindsAPolynomialAgain) {
   }
 }
 
+// Where the entries lie: facts 4.1.
+struct MetaCase {
+  size_t width;
+  size_t step;
+  std::vector<size_t> gas_press;
+  std::vector<size_t> brake_press;
+};
+
+std::vector<float> to_vector(capnp::List<float>::Reader list) {
+  std::vector<float> values;
+  for (const float value : list) values.push_back(value);
+  return values;
+}
+
+TEST(DrivingMessages, MetasOfEveryWidth) {
+  const MetaCase cases[] = {
+      {55, 6, {31, 35, 39, 43, 47, 51}, {32, 36, 40, 44, 48, 52}},
+      {53, 8, {7, 15, 23, 31, 39}, {8, 16, 24, 32, 40}},
+      {48, 7, {7, 14, 21, 28, 35}, {}},
+  };
+  for (const MetaCase& one : cases) {
+    ModelOutputs outputs;
+    // Every entry says where it lies.
+    for (size_t i = 0; i < one.width; ++i) outputs.meta[i] = static_cast<float>(i) / 64;
+    for (const MetaLayout& layout : kMetaLayouts) {
+      if (layout.size == one.width) outputs.meta_layout = &layout;
+    }
+    const auto entries = [](const std::vector<size_t>& places) {
+      std::vector<float> values;
+      for (const size_t place : places) values.push_back(static_cast<float>(place) / 64);
+      return values;
+    };
+    const auto strided = [&](size_t first) {
+      return entries({first, first + one.step, first + 2 * one.step, first + 3 * one.step,
+                      first + 4 * one.step});
+    };
+    MessageFiller filler;
+    with_event(filler.model_v2(some_facts(), {outputs, {}}), [&](wire::Event::Reader event) {
+      const auto meta = event.getModelV2().getMeta();
+      const auto found = meta.getDisengagePredictions();
+      EXPECT_EQ(meta.getEngagedProb(), 0.0f);
+      EXPECT_EQ(to_vector(found.getGasDisengageProbs()), strided(1));
+      EXPECT_EQ(to_vector(found.getBrakeDisengageProbs()), strided(2));
+      EXPECT_EQ(to_vector(found.getSteerOverrideProbs()), strided(3));
+      EXPECT_EQ(to_vector(found.getBrake3MetersPerSecondSquaredProbs()), strided(4));
+      EXPECT_EQ(to_vector(found.getBrake4MetersPerSecondSquaredProbs()), strided(5));
+      EXPECT_EQ(to_vector(found.getBrake5MetersPerSecondSquaredProbs()), strided(6));
+      EXPECT_EQ(to_vector(found.getGasPressProbs()), entries(one.gas_press));
+      EXPECT_EQ(to_vector(found.getBrakePressProbs()), entries(one.brake_press));
+    });
+    PublishState state;
+    state.update(40, outputs);
+    EXPECT_EQ(state.hard_brakes_5().back(), 6.0f / 64);
+    EXPECT_EQ(state.hard_brakes_3().back(), 4.0f / 64);
+    const float any = 1 - (1 - 1.0f / 64) * (1 - 2.0f / 64) * (1 - 3.0f / 64);
+    EXPECT_FLOAT_EQ(state.disengagements()[20], any);
+  }
+}
+
 }  // namespace
 }  // namespace modeld::driving

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/parsing/activations.h"
@@ -129,6 +134,35 @@ void expect_hypotheses(std::span<const float> raw, const parsing::HypothesisShap
   }
 }
 
+// What must be left in the raw head: the recorded weights over the logits and, with one selection,
+// the recorded (sorted) means; deviations stay where they were.
+void expect_overwritten(std::span<const float> before, std::span<const float> after,
+                        const parsing::HypothesisShape& shape, const std::string& head,
+                        const test::Npz& npz, size_t row) {
+  const auto weights = npz.row<float>("out." + head + "_weights", row);
+  const auto means = npz.row<float>("out." + head + "_hypotheses", row);
+  const auto same = [](std::span<const float> a, std::span<const float> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_number);
+  };
+  for (size_t i = 0; i < shape.rows; ++i) {
+    const auto had = before.subspan(i * shape.row_size(), shape.row_size());
+    const auto has = after.subspan(i * shape.row_size(), shape.row_size());
+    const auto mean = [&](size_t k) { return means.subspan(k * shape.values, shape.values); };
+    EXPECT_TRUE(same(has.first(shape.values), mean(i))) << head << " case " << row << " row " << i;
+    EXPECT_TRUE(
+        same(has.subspan(shape.values, shape.values), had.subspan(shape.values, shape.values)))
+        << head << " case " << row << " row " << i;
+    // The recorded weights lie where the row's means went.
+    size_t at = 0;
+    while (at < shape.rows && !same(mean(at), had.first(shape.values))) ++at;
+    ASSERT_LT(at, shape.rows);
+    for (size_t s = 0; s < shape.selections; ++s) {
+      EXPECT_TRUE(same_number(has[2 * shape.values + s], weights[at * shape.selections + s]))
+          << head << " case " << row << " row " << i << " weight " << s;
+    }
+  }
+}
+
 TEST(DrivingOutputParser, FiveHypothesesEqualTheOriginal) {
   MODELD_NEED_SHARED(vector_path("supercombo6512_mhp") + ".npz");
   const test::Npz npz(test::shared_path(vector_path("supercombo6512_mhp") + ".npz"));
@@ -152,7 +186,41 @@ TEST(DrivingOutputParser, FiveHypothesesEqualTheOriginal) {
                       row);
     expect_hypotheses(raw.subspan(5755, 102), parsing::kLeadHypotheses, "lead",
                       parsing::kNoExpLimit, npz, row);
+    std::vector<float> changed(raw.begin(), raw.end());
+    const std::span<float> changed_span(changed);
+    parser->write_back(outputs, std::span(&changed_span, 1));
+    expect_overwritten(raw, changed, parsing::kPlanHypotheses, "plan", npz, row);
+    expect_overwritten(raw.subspan(5755), std::span(changed).subspan(5755),
+                       parsing::kLeadHypotheses, "lead", npz, row);
+    for (const auto& [first, last] :
+         {std::pair{4955, 5755}, {5857, 5860}, {5868, 5923}, {5955, 6512}}) {
+      for (int i = first; i < last; ++i) ASSERT_TRUE(same_number(changed[i], raw[i])) << i;
+    }
   }
+}
+
+// Facts 4.2: the parser that knew split networks limits its exp also where there are five plans.
+TEST(DrivingOutputParser, FiveHypothesesOfASplitNetworkAreLimited) {
+  MODELD_NEED_SHARED(vector_path("vision1576") + ".npz");
+  OutputContract policy;
+  policy.name = "policy";
+  policy.type = {DType::kFloat32, {1, 4963}};
+  policy.slices.resize(2);
+  policy.slices[0].name = "plan";
+  policy.slices[0].stop = 4955;
+  policy.slices[1].name = "desire_state";
+  policy.slices[1].start = 4955;
+  policy.slices[1].stop = 4963;
+  const OutputContract contracts[] = {vector_contract("vision1576"), policy};
+  const auto parser = OutputParser::create(contracts);
+  ASSERT_TRUE(parser.ok()) << to_string(parser.error());
+  const std::vector<float> vision(1576);
+  std::vector<float> plans(4963);
+  for (size_t row = 0; row < 5; ++row) plans[row * 991 + 495] = 50;  // a log-deviation
+  const std::span<const float> raw[] = {vision, plans};
+  ModelOutputs outputs;
+  parser->parse(raw, outputs);
+  EXPECT_EQ(outputs.plan.deviation[0], std::exp(11.0f));
 }
 
 TEST(DrivingOutputParser, TwoLeadHypothesesEqualTheOriginal) {
@@ -255,10 +323,63 @@ TEST(DrivingOutputParser, RefusesHeadsNamedTwiceAndOtherTypes) {
 
 TEST(DrivingOutputParser, SaysWhatItIgnores) {
   OutputContract contract = plain_contract();
-  contract.slices.back().name = "lat_planner_solution";
+  contract.slices.back().name = "hidden_state";
   const auto parser = OutputParser::create({&contract, 1});
   ASSERT_TRUE(parser.ok());
-  EXPECT_EQ(parser->ignored_heads(), std::vector<std::string>{"lat_planner_solution"});
+  EXPECT_EQ(parser->ignored_heads(), std::vector<std::string>{"hidden_state"});
+}
+
+// The slice tables of real files (facts 4.3): 48-, 53- and 55-wide metas in networks of five plans.
+TEST(DrivingOutputParser, EveryRecordedSliceTableIsUnderstood) {
+  MODELD_NEED_SHARED(vector_path("output_slices_pickles.json"));
+  std::ifstream file(test::shared_path(vector_path("output_slices_pickles.json")));
+  size_t metas = 0;
+  for (const auto& table : nlohmann::json::parse(file)) {
+    const auto slices = table.value("resolved", nlohmann::json::object());
+    if (!slices.contains("plan") || !slices.contains("meta")) continue;
+    OutputContract contract;
+    contract.name = "outputs";
+    contract.type = {DType::kFloat32, {1, table["total"].get<int64_t>()}};
+    for (const auto& [name, range] : slices.items()) {
+      OutputSlice slice;
+      slice.name = name;
+      slice.start = range[0];
+      slice.stop = range[1];
+      contract.slices.push_back(slice);
+    }
+    const auto parser = OutputParser::create({&contract, 1});
+    ASSERT_TRUE(parser.ok()) << table["name"] << ": " << to_string(parser.error());
+    const std::vector<float> zeros(static_cast<size_t>(contract.type.elements()));
+    const std::span<const float> raw(zeros);
+    ModelOutputs outputs;
+    parser->parse({&raw, 1}, outputs);
+    const auto width = slices["meta"][1].get<size_t>() - slices["meta"][0].get<size_t>();
+    EXPECT_EQ(outputs.meta_layout->size, width) << table["name"];
+    EXPECT_EQ(outputs.meta[width - 1], 0.5f);
+    EXPECT_EQ(outputs.has_lat_planner_solution, slices.contains("lat_planner_solution"));
+    metas |= width == 48 ? 1 : width == 53 ? 2 : width == 55 ? 4 : 8;
+  }
+  EXPECT_EQ(metas, 7u);
+}
+
+TEST(DrivingOutputParser, ReadsTheLateralPlan) {
+  OutputContract contract = plain_contract();
+  OutputSlice slice;
+  slice.name = "lat_planner_solution";
+  slice.start = contract.type.shape[1];
+  slice.stop = contract.type.shape[1] += 264;
+  contract.slices.push_back(slice);
+  const auto parser = OutputParser::create({&contract, 1});
+  ASSERT_TRUE(parser.ok()) << to_string(parser.error());
+  std::vector<float> values(static_cast<size_t>(contract.type.shape[1]));
+  values[static_cast<size_t>(slice.start) + 131] = 3;         // the last mean
+  values[static_cast<size_t>(slice.start) + 132 + 131] = 12;  // its log-deviation
+  const std::span<const float> raw(values);
+  ModelOutputs outputs;
+  parser->parse({&raw, 1}, outputs);
+  EXPECT_TRUE(outputs.has_lat_planner_solution);
+  EXPECT_EQ(outputs.lat_planner_solution.mean[131], 3.0f);
+  EXPECT_EQ(outputs.lat_planner_solution.deviation[131], std::exp(11.0f));
 }
 
 }  // namespace
