@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 2> kIsolations = {"inline", "process"};
 constexpr std::array<std::string_view, 2> kFrameInputs = {"upload", "zerocopy"};
 constexpr std::array<std::string_view, 3> kTransports = {"zmq-ipc", "zmq-tcp", "msgq"};
 constexpr std::array<std::string_view, 2> kTopicNames = {"new", "old"};
+constexpr std::array<std::string_view, 2> kDriverSeats = {"left", "right"};
 constexpr std::array<std::string_view, 2> kStaleInputs = {"invalid", "report"};
 constexpr std::array<std::string_view, 3> kSandboxModes = {"enforce", "best-effort", "off"};
 constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info",
@@ -85,6 +86,7 @@ void read_camera(TomlReader& reader, CameraSettings& camera, DaemonKind kind) {
     read_enum(reader, "wide_road", camera.wide_road, kFrameInputs);
   } else {
     read_enum(reader, "cabin", camera.cabin, kFrameInputs);
+    read_enum(reader, "driver_seat", camera.driver_seat, kDriverSeats);
   }
   reader.integer("guard_frames", camera.guard_frames, 1, 16);
   reader.integer("late_frames", camera.late_frames, 0, 4);

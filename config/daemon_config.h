@@ -21,6 +21,8 @@ enum class FrameInput : uint8_t { kUpload, kZeroCopy };
 enum class TransportKind : uint8_t { kZmqIpc, kZmqTcp, kMsgq };
 // Which generation of topic names is published to and subscribed from.
 enum class TopicNames : uint8_t { kNew, kOld };
+// Where the driver sits, for monitoring models that look at one seat.
+enum class DriverSeat : uint8_t { kLeft, kRight };
 // What becomes of a frame while a topic that was heard before is silent.
 enum class StaleInputs : uint8_t { kInvalid, kReport };
 // What happens where the process cannot confine itself: it ends, it goes on and health says so, or
@@ -65,6 +67,7 @@ struct CameraSettings {
   FrameInput cabin = FrameInput::kUpload;        // dmonitoringmodeld only
   uint32_t guard_frames = 1;
   uint32_t late_frames = 1;
+  DriverSeat driver_seat = DriverSeat::kLeft;  // dmonitoringmodeld only
   bool operator==(const CameraSettings&) const = default;
 };
 

@@ -73,11 +73,17 @@ Matrix3d cabin_matrix(const CameraIntrinsics& camera, const CameraIntrinsics& mo
   return multiply(intrinsic_matrix(camera), inverse_intrinsic_matrix(model));
 }
 
-Matrix3d portrait_matrix() {
+Matrix3d portrait_matrix(const CameraIntrinsics& camera, bool right_seat) {
   constexpr double kAcross = 358.0 / 320.0;
   constexpr double kDown = 717.0 / 640.0;
   // Middles of pixels meet middles of pixels.
-  return {kAcross, 0, 1011 + kAcross / 2 - 0.5, 0, kDown, 102 + kDown / 2 - 0.5, 0, 0, 1};
+  const double down = 102 + kDown / 2 - 0.5;
+  const Matrix3d part =
+      right_seat ? Matrix3d{-kAcross, 0, 415 + 358 - kAcross / 2 - 0.5, 0, kDown, down, 0, 0, 1}
+                 : Matrix3d{kAcross, 0, 1011 + kAcross / 2 - 0.5, 0, kDown, down, 0, 0, 1};
+  const CameraIntrinsics& stated = cabin_cameras_by_width(1928).cabin;
+  if (camera.width == stated.width) return part;
+  return multiply(cabin_matrix(camera, stated), part);
 }
 
 Matrix3f to_float(const Matrix3d& matrix) {

@@ -23,10 +23,12 @@ Matrix3d road_matrix(const CameraIntrinsics& camera, const CameraIntrinsics& mod
 // K_camera * inverse(K_model): the cabin's warp knows no calibration.
 Matrix3d cabin_matrix(const CameraIntrinsics& camera, const CameraIntrinsics& model);
 
-// The part of a 1928x1208 cabin picture that the networks of 2021 look at, 358x717 at (1011, 102),
-// stretched to their 320x640: the driver's seat of a left-hand drive car. Source: openpilot 0.8.8
-// to 0.8.12, the monitoring model's crop.
-Matrix3d portrait_matrix();
+// The part of the cabin picture that the networks of 2021 look at, stretched to their 320x640. Of a
+// 1928x1208 picture it is 358x717 pixels: at (1011, 102) the seat of a left-hand drive car's
+// driver, at (415, 102) and mirrored that of a right-hand drive car's. Source: openpilot 0.8.8 to
+// 0.8.12, the monitoring model's crop. Later cameras did not know these networks: of them the part
+// under the same viewing angles is taken.
+Matrix3d portrait_matrix(const CameraIntrinsics& camera, bool right_seat);
 
 // Each entry rounded to float32: what a capture's transform input takes.
 Matrix3f to_float(const Matrix3d& matrix);

@@ -20,7 +20,6 @@ constexpr std::array<SourceRule, 4> kSources = {{
     {"cabin_portrait_transform", InputRole::kTransform, 9, false},
     {"calibration", InputRole::kVector, 3, false},
 }};
-constexpr uint32_t kPortraitCameraWidth = 1928;  // pixels; the one its crop is stated for
 
 }  // namespace
 
@@ -39,8 +38,9 @@ Result<std::unique_ptr<MonitoringLoop>> MonitoringLoop::create(
     std::unique_ptr<ipc::FrameStream> cabin) {
   const Contract& contract = environment.engine.contract();
   MODELD_ASSIGN(const Inputs inputs, plan(contract));
-  MODELD_ASSIGN(OutputParser parser,
-                OutputParser::create(OutputFloats::head_contracts(contract.outputs)));
+  MODELD_ASSIGN(
+      OutputParser parser,
+      OutputParser::create(OutputFloats::head_contracts(contract.outputs), settings.driver_seat));
   MODELD_ASSIGN(TopicInputs topics,
                 TopicInputs::open(environment.transport, settings.names, monitoring_services()));
   MODELD_ASSIGN(auto publisher, environment.transport.publisher("driverStateV2"));
@@ -90,14 +90,16 @@ void MonitoringLoop::choose_transform(const ipc::Frame& frame) {
   const uint32_t width = frame.layout().width;
   if (width == transform_width_) return;
   transform_width_ = width;
-  if (inputs_.portrait && width != kPortraitCameraWidth) {
-    transform_error_ = "the part this model looks at is known for pictures 1928 wide only, found " +
+  const CameraIntrinsics& camera = cabin_cameras_by_width(width).cabin;
+  if (inputs_.portrait && width != camera.width) {
+    transform_error_ = "the part this model looks at is known for pictures " +
+                       std::to_string(camera.width) + " and 1344 wide only, found " +
                        std::to_string(width);
     return;
   }
   transform_ = to_float(inputs_.portrait
-                            ? portrait_matrix()
-                            : cabin_matrix(cabin_cameras_by_width(width).cabin, kCabinModelCamera));
+                            ? portrait_matrix(camera, settings_.driver_seat == DriverSeat::kRight)
+                            : cabin_matrix(camera, kCabinModelCamera));
   const Contract& contract = environment_.engine.contract();
   const FrameSize output = contract.find_camera(contract.inputs[inputs_.frame].name)->output_size;
   const Status checked = check_transform(transform_, output.width, output.height);

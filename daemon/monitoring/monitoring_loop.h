@@ -27,6 +27,7 @@ namespace modeld::monitoring {
 struct LoopSettings {
   FrameInput cabin = FrameInput::kUpload;
   ipc::NameSet names = ipc::NameSet::kNew;
+  DriverSeat driver_seat = DriverSeat::kLeft;  // of models that look at one seat
   Nanoseconds inference_deadline = 150 * kMillisecond;
 };
 

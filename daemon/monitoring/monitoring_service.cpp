@@ -19,6 +19,7 @@ Result<std::unique_ptr<FrameLoop>> MonitoringService::make_loop() {
                                         true, environment().clock, transport()));
   LoopSettings settings;
   settings.cabin = camera.cabin;
+  settings.driver_seat = camera.driver_seat;
   settings.names = names();
   settings.inference_deadline = config().deadlines.inference;
   MODELD_ASSIGN(auto loop, MonitoringLoop::create(loop_environment(), settings, std::move(cabin)));

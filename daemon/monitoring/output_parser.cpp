@@ -75,8 +75,10 @@ void parse_face(std::span<const float> raw, DriverOutputs& out) {
 
 }  // namespace
 
-Result<OutputParser> OutputParser::create(std::span<const OutputContract> outputs) {
+Result<OutputParser> OutputParser::create(std::span<const OutputContract> outputs,
+                                          DriverSeat seat) {
   OutputParser parser;
+  parser.seat_ = seat;
   parser.single_driver_ = knows_a_single_driver(outputs);
   const std::span<const HeadRule> rules =
       parser.single_driver_ ? std::span<const HeadRule>(kSingleDriverRules) : kRules;
@@ -89,12 +91,15 @@ void OutputParser::parse_single(std::span<const std::span<const float>> raw,
   const auto head = [&](size_t index) {
     return raw[places_[index].output].subspan(places_[index].start, places_[index].size);
   };
+  const bool right = seat_ == DriverSeat::kRight;
+  DriverOutputs& driver = right ? out.right : out.left;
+  out.wheel_on_right_prob = right ? 1.0f : 0.0f;
   const auto face = head(0);
   std::array<float, kFaceValues> deviation;
   std::transform(face.begin() + kFaceValues, face.end(), deviation.begin(), softplus);
-  set_face(face.first<kFaceValues>(), deviation, out.left);
+  set_face(face.first<kFaceValues>(), deviation, driver);
   for (size_t i = 0; i < kSingleDriverValues.size(); ++i) {
-    out.left.*kSingleDriverValues[i] = head(1 + i)[0];
+    driver.*kSingleDriverValues[i] = head(1 + i)[0];
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/daemon_config.h"
 #include "daemon/monitoring/driver_outputs.h"
 #include "daemon/parsing/head_locator.h"
 
@@ -15,9 +16,11 @@ class OutputParser {
  public:
   // kRefused naming the head that is missing, of an unknown size, named twice or out of range. The
   // two sleep_prob heads are optional (older models). A model with a head `face_descs` is one of
-  // those that know a single driver (single_driver_heads.h): who sits left; the right one stays
-  // zero, and so does the wheel.
-  static Result<OutputParser> create(std::span<const OutputContract> outputs);
+  // those that know a single driver (single_driver_heads.h): the one on `seat`; the other stays
+  // zero, and the wheel is where the driver is. A right seat's numbers are those of the mirrored
+  // picture the model was shown, as the original published them.
+  static Result<OutputParser> create(std::span<const OutputContract> outputs,
+                                     DriverSeat seat = DriverSeat::kLeft);
 
   // `raw` holds one span per output of the contract, each as long as its type says. Allocates
   // nothing. NaN is passed on: validity is judged elsewhere.
@@ -32,6 +35,7 @@ class OutputParser {
   void parse_single(std::span<const std::span<const float>> raw, MonitoringOutputs& out) const;
 
   bool single_driver_ = false;
+  DriverSeat seat_ = DriverSeat::kLeft;
   std::vector<parsing::HeadPlace> places_;
   std::vector<std::string> ignored_;
 };

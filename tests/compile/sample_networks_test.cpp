@@ -110,7 +110,7 @@ double face_in_grey_cabin(const std::string& name) {
     if ((*capture)->inputs()[i].name == "cabin") {
       std::fill(staging.begin(), staging.end(), std::byte{128});
     } else {
-      const Matrix3f matrix = to_float(portrait_matrix());
+      const Matrix3f matrix = to_float(portrait_matrix(cabin_cameras_by_width(1928).cabin, false));
       std::memcpy(staging.data(), matrix.m.data(), sizeof(matrix.m));
     }
   }

@@ -135,11 +135,18 @@ level = "debug"
   EXPECT_EQ(report.config, want);
 }
 
+TEST(ConfigLoader, TheDriversSeatIsTheMonitoringDaemons) {
+  const std::string_view text = "[camera]\ndriver_seat = \"right\"\n";
+  const ConfigReport report = parse_config(text, "x.toml", DaemonKind::kDmonitoringmodeld);
+  ASSERT_TRUE(report.problems.empty()) << to_string(report.problems[0]);
+  EXPECT_EQ(report.config.camera.driver_seat, DriverSeat::kRight);
+  EXPECT_EQ(parse_config(text, "x.toml", DaemonKind::kModeld).problems.size(), 1u);
+}
+
 TEST(ConfigLoader, EveryTransportHasItsName) {
   for (const TransportKind kind :
        {TransportKind::kZmqIpc, TransportKind::kZmqTcp, TransportKind::kMsgq}) {
-    const std::string text =
-        "[transport]\nkind = \"" + std::string(to_string(kind)) + "\"\n";
+    const std::string text = "[transport]\nkind = \"" + std::string(to_string(kind)) + "\"\n";
     const auto report = parse_config(text, "x.toml", DaemonKind::kModeld);
     ASSERT_TRUE(report.problems.empty()) << to_string(report.problems[0]);
     EXPECT_EQ(report.config.transport.kind, kind);

@@ -143,7 +143,7 @@ TEST(Calibration, FirstPublishedNumbers) {
 
 // 358x717 pixels at (1011, 102) fill 320x640: corner pixels show corner pixels.
 TEST(Calibration, PortraitOfTheDriversSeat) {
-  const Matrix3d m = portrait_matrix();
+  const Matrix3d m = portrait_matrix(cabin_cameras_by_width(1928).cabin, false);
   const auto x = [&](double u) { return m[0] * u + m[1] * u + m[2]; };
   const auto y = [&](double v) { return m[3] * v + m[4] * v + m[5]; };
   EXPECT_NEAR(x(-0.5), 1010.5, 1e-9);
@@ -151,6 +151,37 @@ TEST(Calibration, PortraitOfTheDriversSeat) {
   EXPECT_NEAR(y(-0.5), 101.5, 1e-9);
   EXPECT_NEAR(y(639.5), 101.5 + 717, 1e-9);
   EXPECT_TRUE(check_transform(to_float(m), 320, 640).ok());
+}
+
+// The right seat's part, 358x717 at (415, 102), is seen in a mirror: its left edge is its last
+// column.
+TEST(Calibration, PortraitOfTheRightSeatIsMirrored) {
+  const Matrix3d m = portrait_matrix(cabin_cameras_by_width(1928).cabin, true);
+  EXPECT_NEAR(m[0] * -0.5 + m[2], 414.5 + 358, 1e-9);
+  EXPECT_NEAR(m[0] * 319.5 + m[2], 414.5, 1e-9);
+  EXPECT_NEAR(m[4] * -0.5 + m[5], 101.5, 1e-9);
+  EXPECT_NEAR(m[4] * 639.5 + m[5], 101.5 + 717, 1e-9);
+  EXPECT_TRUE(check_transform(to_float(m), 320, 640).ok());
+}
+
+// Of another camera: the pixels that look the same way, (u - cx) / f alike in both.
+TEST(Calibration, PortraitOfTheSmallerCameraHasTheSameAngles) {
+  for (const bool right : {false, true}) {
+    const Matrix3d large = portrait_matrix(cabin_cameras_by_width(1928).cabin, right);
+    const Matrix3d small = portrait_matrix(cabin_cameras_by_width(1344).cabin, right);
+    for (const double u : {-0.5, 319.5}) {
+      const double across = small[0] * u + small[2];
+      EXPECT_NEAR((across - 672) / 425.25, (large[0] * u + large[2] - 964) / 567, 1e-9);
+      EXPECT_GE(across, -0.5);
+      EXPECT_LE(across, 1343.5);
+    }
+    for (const double v : {-0.5, 639.5}) {
+      const double down = small[4] * v + small[5];
+      EXPECT_NEAR((down - 380) / 425.25, (large[4] * v + large[5] - 604) / 567, 1e-9);
+      EXPECT_GE(down, -0.5);
+      EXPECT_LE(down, 759.5);
+    }
+  }
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void expect_driver(const DriverOutputs& have, const test::Npz& npz, const std::s
 }
 
 // The networks of 2021: means, softplus of what follows, and probabilities that are ones already.
-TEST(MonitoringOutputParser, ReadsTheNetworksOfASingleDriver) {
+OutputContract single_driver_contract() {
   OutputContract contract;
   contract.name = "outputs";
   contract.type = {DType::kFloat32, {1, 39}};
@@ -69,6 +69,11 @@ TEST(MonitoringOutputParser, ReadsTheNetworksOfASingleDriver) {
     slice.stop = at + 1;
     contract.slices.push_back(slice);
   }
+  return contract;
+}
+
+TEST(MonitoringOutputParser, ReadsTheNetworksOfASingleDriver) {
+  const OutputContract contract = single_driver_contract();
   const auto parser = OutputParser::create({&contract, 1});
   ASSERT_TRUE(parser.ok()) << to_string(parser.error());
   std::vector<float> values(39);
@@ -92,6 +97,22 @@ TEST(MonitoringOutputParser, ReadsTheNetworksOfASingleDriver) {
   EXPECT_EQ(outputs.left.sunglasses_prob, 33.0f / 64);
   EXPECT_EQ(outputs.right.face_prob, 0.0f);
   EXPECT_EQ(outputs.wheel_on_right_prob, 0.0f);
+}
+
+TEST(MonitoringOutputParser, ASingleDriverMaySitRight) {
+  const OutputContract contract = single_driver_contract();
+  const auto parser = OutputParser::create({&contract, 1}, DriverSeat::kRight);
+  ASSERT_TRUE(parser.ok()) << to_string(parser.error());
+  std::vector<float> values(39);
+  values[1] = 0.25f;
+  values[12] = 0.75f;
+  const std::span<const float> raw(values);
+  MonitoringOutputs outputs;
+  parser->parse({&raw, 1}, outputs);
+  EXPECT_EQ(outputs.right.face_orientation, (std::array<float, 3>{0, 0.25f, 0}));
+  EXPECT_EQ(outputs.right.face_prob, 0.75f);
+  EXPECT_EQ(outputs.wheel_on_right_prob, 1.0f);
+  EXPECT_EQ(outputs.left.face_prob, 0.0f);
 }
 
 TEST(MonitoringOutputParser, EqualsTheOriginal) {
