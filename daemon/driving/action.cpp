@@ -14,14 +14,20 @@ constexpr double kDelayOfUse = 0.025;           // s, half a frame
 constexpr double kSlow = 0.3;                   // m/s, below it steering and stopping are special
 constexpr double kStopBelow = 0.1;              // m/s^2
 
+// As numpy does it, which matters where a plan holds infinities: a point of the grid is that
+// point's value, and where one end of an interval gives no number the other one is tried.
 double interpolate(PlanColumn column, double t) {
   if (std::isnan(t)) return t;
-  if (t <= kTIdxs.front()) return column[0];
+  if (t < kTIdxs.front()) return column[0];
   if (t >= kTIdxs.back()) return column[kIdxCount - 1];
   const auto above = std::upper_bound(kTIdxs.begin(), kTIdxs.end(), t);
   const auto i = static_cast<size_t>(above - kTIdxs.begin()) - 1;
+  if (t == kTIdxs[i]) return column[i];
   const double slope = (column[i + 1] - column[i]) / (kTIdxs[i + 1] - kTIdxs[i]);
-  return slope * (t - kTIdxs[i]) + column[i];
+  double value = slope * (t - kTIdxs[i]) + column[i];
+  if (std::isnan(value)) value = slope * (t - kTIdxs[i + 1]) + column[i + 1];
+  if (std::isnan(value) && column[i] == column[i + 1]) value = column[i];
+  return value;
 }
 
 PlanColumn column_of(const ModelOutputs& outputs, size_t column) {

@@ -146,12 +146,12 @@ const TopicInput* TopicInputs::find_stale(Nanoseconds now) const {
 std::string_view device_type_name(uint16_t device_type) {
   constexpr std::array<std::string_view, 8> kNames = {"unknown", "neo", "chffrAndroid", "chffrIos",
                                                       "tici",    "pc",  "tizi",         "mici"};
-  return device_type < kNames.size() ? kNames[device_type] : "unknown";
+  return device_type < kNames.size() ? kNames[device_type] : "unlisted";
 }
 
 std::string_view sensor_name(uint16_t sensor) {
   constexpr std::array<std::string_view, 4> kNames = {"unknown", "ar0231", "ox03c10", "os04c10"};
-  return sensor < kNames.size() ? kNames[sensor] : "unknown";
+  return sensor < kNames.size() ? kNames[sensor] : "unlisted";
 }
 
 }  // namespace modeld

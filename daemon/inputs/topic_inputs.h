@@ -58,8 +58,8 @@ class TopicInputs {
 std::span<const std::string_view> driving_services();
 std::span<const std::string_view> monitoring_services();
 
-// The enumerant's name for the camera table: "tici", "ox03c10"; "unknown" for a number that is not
-// in the schema.
+// The enumerant's name for the camera table: "tici", "ox03c10"; "unlisted" for a number that is
+// newer than the schema: "unknown", the name of 0, would find a camera.
 std::string_view device_type_name(uint16_t device_type);
 std::string_view sensor_name(uint16_t sensor);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -151,6 +152,28 @@ TEST(ModelInputs, PulseIsOneFrameLong) {
 TEST(ModelInputs, TrafficConvention) {
   EXPECT_EQ(traffic_convention(false), (std::array<float, 2>{1, 0}));
   EXPECT_EQ(traffic_convention(true), (std::array<float, 2>{0, 1}));
+}
+
+// numpy's interp: a point of the grid gives its own value beside an infinity, an interval with one
+// infinite end gives infinity, and one of two equal infinities that infinity.
+TEST(Action, InfinitePlansAreInterpolatedAsNumpyDoes) {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::array<float, kIdxCount> speed{};
+  const std::array<float, kIdxCount> none{};
+  const double point = kTIdxs[10];  // beyond 0.3 s
+  const double between = (kTIdxs[10] + kTIdxs[11]) / 2;
+  speed[10] = 3;
+  speed[11] = inf;
+  EXPECT_EQ(acceleration_from_plan({speed.data()}, {none.data()}, point), 2.0 * 3 / point);
+  EXPECT_EQ(acceleration_from_plan({speed.data()}, {none.data()}, between), inf);
+  speed[10] = inf;
+  EXPECT_EQ(acceleration_from_plan({speed.data()}, {none.data()}, between), inf);
+  speed[10] = -inf;
+  EXPECT_EQ(acceleration_from_plan({speed.data()}, {none.data()}, point), -inf);
+  // Infinite slopes from a finite or an infinite end: numpy takes what is a number.
+  speed[10] = inf;
+  speed[11] = 3;
+  EXPECT_EQ(acceleration_from_plan({speed.data()}, {none.data()}, between), inf);
 }
 
 }  // namespace

@@ -123,6 +123,13 @@ TEST(RoadTransforms, UnknownCameraIsNamed) {
   EXPECT_EQ(transforms.reason(), InvalidReason::kUnknownCamera);
   EXPECT_NE(transforms.detail().find("pc"), std::string::npos) << transforms.detail();
   EXPECT_EQ(transforms.narrow_camera(), nullptr);
+  // A sensor that came after our schema is none of those we know, whatever the device.
+  values.device_type = kTici;
+  values.sensor = 7;
+  transforms.update(values);
+  EXPECT_EQ(transforms.reason(), InvalidReason::kUnknownCamera);
+  EXPECT_NE(transforms.detail().find("tici/unlisted"), std::string::npos) << transforms.detail();
+  values.sensor = inputs().sensor;
   // The same calibration with the right device becomes usable without another message.
   values.device_type = kTici;
   transforms.update(values);

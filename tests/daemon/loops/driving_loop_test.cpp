@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
+#include "ipc/schema/log.capnp.h"
+#include "ipc/schema/message_writer.h"
 #include "ipc/schema/read_message.h"
 #include "tests/daemon/support/driving_bench.h"
 #include "tests/daemon/support/model_contracts.h"
@@ -376,6 +380,87 @@ TEST(DrivingLoop, SilentTopicMakesTheFrameInvalidUntilItSpeaksAgain) {
 }
 
 // One NaN in each slice in turn.
+// Every topic the daemon listens to, by what makes an Event of its kind.
+const std::pair<const char*, void (*)(wire::Event::Builder)> kInputTopics[] = {
+    {"deviceState",
+     [](wire::Event::Builder event) {
+       event.initDeviceState().setDeviceType(wire::InitData::DeviceType::TICI);
+     }},
+    {"narrowRoadCameraState",
+     [](wire::Event::Builder event) {
+       event.initNarrowRoadCameraState().setSensor(wire::FrameData::ImageSensor::OS04C10);
+     }},
+    {"extrinsicsCalibration",
+     [](wire::Event::Builder event) { event.initExtrinsicsCalibration().initRpyCalib(3); }},
+    {"lateralDelay", [](wire::Event::Builder event) { event.initLateralDelay(); }},
+    {"driverMonitoringState",
+     [](wire::Event::Builder event) { event.initDriverMonitoringState(); }},
+    {"carState", [](wire::Event::Builder event) { event.initCarState(); }},
+    {"carControl", [](wire::Event::Builder event) { event.initCarControl(); }},
+};
+
+void speak(DrivingBench& bench, const char* silent, const char* invalid) {
+  for (const auto& [topic, fill] : kInputTopics) {
+    if (std::string_view(topic) == silent) continue;
+    ipc::MessageWriter writer(4096);
+    auto event = writer.begin().initRoot<wire::Event>();
+    event.setValid(std::string_view(topic) != invalid);
+    fill(event);
+    auto publisher = bench.transport.publisher(topic);
+    ASSERT_TRUE(publisher.ok());
+    ASSERT_TRUE((*publisher)->send(*writer.finish()).ok());
+  }
+}
+
+// The original consults nobody's valid flag (facts 5.1 and 7.3): the message is used, and health
+// says what its sender thinks of it.
+TEST(DrivingLoop, InputsThatCallThemselvesInvalidAreUsedAndReported) {
+  ASSERT_EQ(std::size(kInputTopics), driving_services().size());
+  for (const auto& [topic, fill] : kInputTopics) {
+    BenchOptions options;
+    options.calibrate = false;
+    options.refuse_stale = true;
+    DrivingBench bench(options);
+    for (uint32_t id = 1; id <= 3; ++id) {
+      speak(bench, "", topic);
+      ASSERT_TRUE(bench.frame(id).ok());
+      EXPECT_EQ(bench.loop->detail(), "") << topic;
+    }
+    EXPECT_EQ(bench.health.frames.valid, 3u) << topic;
+    for (const Heard& heard : bench.model_v2()) EXPECT_TRUE(heard.valid) << topic;
+    bench.loop->refresh_health();
+    ASSERT_EQ(bench.health.inputs.size(), std::size(kInputTopics));
+    for (const InputFacts& input : bench.health.inputs) {
+      EXPECT_EQ(input.valid, input.topic != topic) << topic << " " << input.topic;
+      EXPECT_TRUE(input.seen && input.alive) << input.topic;
+    }
+  }
+}
+
+TEST(DrivingLoop, EveryTopicThatFallsSilentMakesTheFrameInvalidByName) {
+  for (const auto& [topic, fill] : kInputTopics) {
+    BenchOptions options;
+    options.calibrate = false;
+    options.refuse_stale = true;
+    DrivingBench bench(options);
+    speak(bench, "", "");
+    ASSERT_TRUE(bench.frame(1).ok());
+    EXPECT_EQ(bench.loop->detail(), "") << topic;
+    // deviceState comes twice a second: it may be silent for five.
+    for (uint32_t id = 2; id <= 110; ++id) {
+      speak(bench, topic, "");
+      ASSERT_TRUE(bench.frame(id).ok());
+    }
+    EXPECT_TRUE(bench.loop->detail().starts_with(std::string(topic) + " is silent"))
+        << topic << ": " << bench.loop->detail();
+    EXPECT_FALSE(bench.model_v2().back().valid);
+    speak(bench, "", "");
+    ASSERT_TRUE(bench.frame(111).ok());
+    EXPECT_EQ(bench.loop->detail(), "") << topic;
+    EXPECT_TRUE(bench.model_v2().back().valid);
+  }
+}
+
 TEST(FieldFault27, NanInAnySliceIsNeverPublishedAndNeverRemembered) {
   const Contract contract = driving_contract();
   DrivingBench bench;
