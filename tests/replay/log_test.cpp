@@ -306,6 +306,20 @@ TEST_F(CompareTest, EachFieldThatDiffersIsNamedWithItsFirstFrame) {
                                             "modelV2.laneLines[1].y"));
 }
 
+// Beyond 2^53 neighbouring numbers are one double.
+TEST_F(CompareTest, TimesDifferByASingleNanosecond) {
+  const auto at = [this](uint64_t time) {
+    return changed([time](wire::Event::Builder event) {
+      if (event.isModelV2()) event.getModelV2().setTimestampEof(time);
+      return true;
+    });
+  };
+  constexpr uint64_t kTime = 1'700'000'000'000'000'001;
+  EXPECT_TRUE(replay::compare_logs(at(kTime), at(kTime), {}).same());
+  EXPECT_THAT(differing(replay::compare_logs(at(kTime), at(kTime + 1), {})),
+              testing::ElementsAre("modelV2.timestampEof"));
+}
+
 TEST_F(CompareTest, MessagesWithoutPartnerAreNamed) {
   const auto fewer = changed([](wire::Event::Builder event) {
     return !(event.isDriverStateV2() && event.getDriverStateV2().getFrameId() == 102);

@@ -1,6 +1,10 @@
 // Recording what a system shows, and showing what was recorded.
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -12,6 +16,7 @@
 #include "tools/feed/scene_feed.h"
 #include "tools/images/draw.h"
 #include "tools/replay/frame_list.h"
+#include "tools/replay/packed_log.h"
 #include "tools/replay/picture_source.h"
 #include "tools/replay/route_feed.h"
 #include "tools/replay/route_recorder.h"
@@ -138,6 +143,100 @@ TEST_F(RecordTest, ServedAndRecordedAgainItGivesTheSameAnswers) {
               testing::UnorderedElementsAre("modelV2.timestampEof", "cameraOdometry.timestampEof"));
   for (const auto& [kind, id] : comparison.missing) ADD_FAILURE() << kind << " " << id;
   EXPECT_TRUE(comparison.extra.empty());
+}
+
+// What would be there if the recorder ended now: a log that breaks off, with all that was flushed.
+TEST_F(RecordTest, TheLogIsReadableWhileItGrows) {
+  options_.log_flush = 0;
+  SceneOptions scene;
+  scene.socket_dir = folder_ / "cameras";
+  scene.width = kWidth;
+  scene.height = kHeight;
+  auto feed = SceneFeed::create(Clock::real(), transport_, scene, *draw_road_scene(kWidth, kHeight),
+                                *draw_cabin_scene(kWidth, kHeight));
+  ASSERT_TRUE(feed.ok());
+  const auto lock = folder_ / "routes" / "drive--0" / "rlog.lock";
+  const auto load = [&] {
+    const auto files = replay::find_route(folder_ / "routes");
+    EXPECT_TRUE(files.ok()) << to_string(files.error());
+    auto log = replay::RouteLog::load(*files);
+    EXPECT_TRUE(log.ok()) << to_string(log.error());
+    return std::move(log)->statistics();
+  };
+  uint64_t messages = 0;
+  record([&](const auto& stop) { EXPECT_TRUE((*feed)->run(stop).ok()); },
+         [&](const auto& so_far) {
+           if (so_far.messages < 20) return false;
+           const replay::LogStatistics statistics = load();
+           EXPECT_EQ(statistics.cut_short, 1u);
+           EXPECT_EQ(statistics.losses.truncated_bytes, 0u);
+           EXPECT_GE(statistics.messages, 20u);
+           EXPECT_TRUE(std::filesystem::exists(lock));
+           messages = statistics.messages;
+           return true;
+         });
+  const replay::LogStatistics whole = load();
+  EXPECT_EQ(whole.cut_short, 0u);
+  EXPECT_GT(whole.messages, messages);
+  EXPECT_FALSE(std::filesystem::exists(lock));
+}
+
+// A process that writes a log is killed at any moment: what it had flushed before is there.
+TEST_F(RecordTest, AKilledWriterLeavesWhatItFlushed) {
+  const std::string message(1000, 'm');
+  for (const char* const name : {"rlog.zst", "rlog"}) {
+    for (int round = 0; round < 10; ++round) {
+      int tell[2];
+      ASSERT_EQ(pipe(tell), 0);
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        auto log = replay::PackedLog::create(folder_ / name);
+        while (log.ok()) {
+          if (!(*log)->add(std::as_bytes(std::span(message))).ok() || !(*log)->flush().ok()) break;
+          if (write(tell[1], "f", 1) != 1) break;
+        }
+        _exit(1);
+      }
+      close(tell[1]);
+      const int told = 3 + round * 7;
+      char byte = 0;
+      for (int i = 0; i < told; ++i) ASSERT_EQ(read(tell[0], &byte, 1), 1);
+      ASSERT_EQ(kill(child, SIGKILL), 0);
+      ASSERT_EQ(waitpid(child, nullptr, 0), child);
+      close(tell[0]);
+      const auto file = replay::read_log_file(folder_ / name);
+      ASSERT_TRUE(file.ok()) << to_string(file.error());
+      EXPECT_EQ(file->cut_short, std::string_view(name) == "rlog.zst");
+      EXPECT_GE(file->bytes.size(), told * message.size());
+      EXPECT_TRUE(std::all_of(file->bytes.begin(), file->bytes.end(),
+                              [](std::byte each) { return each == std::byte{'m'}; }));
+    }
+  }
+}
+
+TEST_F(RecordTest, APackedLogIsTheLog) {
+  for (const char* const name : {"rlog.zst", "rlog"}) {
+    auto log = replay::PackedLog::create(folder_ / name);
+    ASSERT_TRUE(log.ok()) << to_string(log.error());
+    std::vector<std::byte> all;
+    for (int i = 0; i < 200; ++i) {
+      const std::vector<std::byte> part(i * 37, static_cast<std::byte>(i));
+      ASSERT_TRUE((*log)->add(part).ok());
+      if (i % 50 == 3) {
+        ASSERT_TRUE((*log)->flush().ok());
+      }
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    ASSERT_TRUE((*log)->finish().ok());
+    const auto file = replay::read_log_file(folder_ / name);
+    ASSERT_TRUE(file.ok());
+    EXPECT_FALSE(file->cut_short);
+    EXPECT_TRUE(file->bytes == all);
+  }
+  EXPECT_EQ(replay::PackedLog::create(folder_ / "rlog.bz2").error().code,
+            ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(replay::PackedLog::create(folder_ / "none" / "rlog.zst").ok());
 }
 
 TEST_F(RecordTest, SegmentsFollowEachOther) {

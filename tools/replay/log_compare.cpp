@@ -81,6 +81,15 @@ double number_of(const capnp::DynamicValue::Reader& value) {
   }
 }
 
+// Times in ns do not fit into a double.
+bool same_number(const capnp::DynamicValue::Reader& a, const capnp::DynamicValue::Reader& b) {
+  if (a.getType() == capnp::DynamicValue::INT) return a.as<int64_t>() == b.as<int64_t>();
+  if (a.getType() == capnp::DynamicValue::UINT) return a.as<uint64_t>() == b.as<uint64_t>();
+  const double x = number_of(a);
+  const double y = number_of(b);
+  return x == y || (std::isnan(x) && std::isnan(y));
+}
+
 std::string text_of(const capnp::DynamicValue::Reader& value) {
   constexpr size_t kLongest = 60;
   std::string text = kj::str(value).cStr();
@@ -165,9 +174,9 @@ class FieldTally {
 
   void compare_numbers(FieldResult& field, const capnp::DynamicValue::Reader& a,
                        const capnp::DynamicValue::Reader& b) {
+    if (same_number(a, b)) return;
     const double x = number_of(a);
     const double y = number_of(b);
-    if (x == y || (std::isnan(x) && std::isnan(y))) return;
     const double apart = std::abs(x - y);
     if (std::isfinite(apart)) {
       field.worst = std::max(field.worst, apart);

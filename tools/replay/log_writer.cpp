@@ -2,6 +2,8 @@
 
 #include <capnp/message.h>
 
+#include <utility>
+
 #include "ipc/schema/log.capnp.h"
 #include "runtime/base/file.h"
 #include "tools/replay/log_file.h"
@@ -20,10 +22,18 @@ wire::Event::Builder start(ipc::MessageWriter& writer, Nanoseconds time) {
 
 }  // namespace
 
-LogWriter::LogWriter() : writer_(kMessageBytes) {}
+LogWriter::LogWriter() : writer_(kMessageBytes) {
+  sink_ = [this](std::span<const std::byte> message) -> Status {
+    log_.insert(log_.end(), message.begin(), message.end());
+    return {};
+  };
+}
+
+LogWriter::LogWriter(LogSink sink) : writer_(kMessageBytes), sink_(std::move(sink)) {}
 
 Status LogWriter::begin(const LogOrigin& origin, Nanoseconds time, bool first_of_route) {
   log_.clear();
+  written_ = 0;
   auto data = start(writer_, time).initInitData();
   data.setVersion(origin.version);
   data.setDeviceType(static_cast<wire::InitData::DeviceType>(origin.device_type));
@@ -39,12 +49,12 @@ Status LogWriter::begin(const LogOrigin& origin, Nanoseconds time, bool first_of
 }
 
 Status LogWriter::add(std::span<const std::byte> message) {
-  if (log_.size() + message.size() > kMaxLogBytes) {
+  if (written_ + message.size() > kMaxLogBytes) {
     return Error(ErrorCode::kExhausted, "log becomes too long")
         .expecting("at most " + std::to_string(kMaxLogBytes) + " bytes", "more");
   }
-  log_.insert(log_.end(), message.begin(), message.end());
-  return {};
+  written_ += message.size();
+  return sink_(message);
 }
 
 Status LogWriter::end(Nanoseconds time, bool last_of_route) {

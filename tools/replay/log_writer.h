@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,11 +23,18 @@ struct LogOrigin {
   uint64_t wall_time_ns = 0;
 };
 
-// Collects in memory, at most kMaxLogBytes; packed and written at once by finish(). Not
-// thread-safe.
+// Where the bytes of a log go, in order.
+using LogSink = std::function<Status(std::span<const std::byte>)>;
+
+// At most kMaxLogBytes, which is what can be read again. Not thread-safe.
 class LogWriter {
  public:
+  // Collects in memory: bytes().
   LogWriter();
+  // Keeps nothing.
+  explicit LogWriter(LogSink sink);
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
 
   // initData and the first sentinel; `first_of_route` chooses startOfRoute or startOfSegment.
   Status begin(const LogOrigin& origin, Nanoseconds time, bool first_of_route);
@@ -35,10 +43,13 @@ class LogWriter {
   // The last sentinel: endOfRoute or endOfSegment.
   Status end(Nanoseconds time, bool last_of_route);
 
+  // Since begin(); empty with a sink.
   std::span<const std::byte> bytes() const { return log_; }
 
  private:
   ipc::MessageWriter writer_;
+  LogSink sink_;
+  uint64_t written_ = 0;
   std::vector<std::byte> log_;
 };
 

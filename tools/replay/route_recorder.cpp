@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +18,7 @@ namespace modeld::replay {
 namespace {
 
 constexpr Nanoseconds kPoll = 5 * kMillisecond;
+constexpr std::string_view kLockName = "rlog.lock";
 constexpr size_t kMessageBytes = size_t{64} << 10;
 
 uint64_t wall_time() {
@@ -41,7 +43,11 @@ wire::EncodeIndex::Builder index_of_kind(wire::Event::Builder event, Camera came
 
 RouteRecorder::RouteRecorder(const Clock& clock, ipc::Transport& transport,
                              const RecordOptions& options)
-    : clock_(clock), transport_(transport), options_(options), writer_(kMessageBytes) {}
+    : clock_(clock),
+      transport_(transport),
+      options_(options),
+      log_([this](std::span<const std::byte> message) { return file_->add(message); }),
+      writer_(kMessageBytes) {}
 
 Result<std::unique_ptr<RouteRecorder>> RouteRecorder::create(const Clock& clock,
                                                              ipc::Transport& transport,
@@ -88,7 +94,9 @@ Status RouteRecorder::begin_segment() {
   std::error_code failure;
   std::filesystem::create_directories(segment_folder(), failure);
   if (failure) return errno_error("making " + segment_folder().string(), failure.value());
-  segment_begin_ = clock_.monotonic();
+  segment_begin_ = flushed_ = clock_.monotonic();
+  MODELD_TRY(write_file_atomically(segment_folder() / kLockName, {}));
+  MODELD_ASSIGN(file_, PackedLog::create(segment_folder() / "rlog.zst"));
   ++report_.segments;
   for (Stream& stream : streams_) {
     stream.pictures = 0;
@@ -99,7 +107,17 @@ Status RouteRecorder::begin_segment() {
 
 Status RouteRecorder::end_segment(bool last) {
   MODELD_TRY(log_.end(clock_.monotonic(), last));
-  return write_log(segment_folder() / "rlog.zst", log_.bytes());
+  MODELD_TRY(file_->finish());
+  std::error_code failure;
+  std::filesystem::remove(segment_folder() / kLockName, failure);
+  if (failure) return errno_error("removing " + std::string(kLockName), failure.value());
+  return {};
+}
+
+Status RouteRecorder::flush_log() {
+  if (clock_.monotonic() - flushed_ < options_.log_flush) return {};
+  flushed_ = clock_.monotonic();
+  return file_->flush();
 }
 
 Status RouteRecorder::add_car_params() {
@@ -198,6 +216,7 @@ Status RouteRecorder::run(const std::function<bool()>& stop) {
   while (!stop()) {
     MODELD_TRY(take_messages());
     for (Stream& stream : streams_) MODELD_TRY(take_frames(stream));
+    MODELD_TRY(flush_log());
     if (clock_.monotonic() - segment_begin_ >= options_.segment) {
       MODELD_TRY(end_segment(false));
       ++segment_;

@@ -17,6 +17,7 @@
 #include "tools/replay/camera_kind.h"
 #include "tools/replay/camera_recorder.h"
 #include "tools/replay/log_writer.h"
+#include "tools/replay/packed_log.h"
 
 namespace modeld::replay {
 
@@ -31,6 +32,7 @@ struct RecordOptions {
   bool hevc = false;  // .hevc instead of .mkv; both lossless
   Nanoseconds segment = 60 * kSecond;
   std::filesystem::path params_dir;  // CarParams from here goes into the log; empty: none
+  Nanoseconds log_flush = kSecond;   // what a killed recording may lack
   size_t queue = 20;                 // frames per camera waiting for their encoder
 };
 
@@ -46,8 +48,9 @@ struct RecordReport {
   uint64_t segments = 0;
 };
 
-// Every service of the table that a logger logs, and the cameras of one server. A segment's log is
-// in memory until the segment ends. Used by one thread.
+// Every service of the table that a logger logs, and the cameras of one server. The log is written
+// as it comes, and at least every log_flush in a form that reads if this process ends there; while
+// it grows, rlog.lock lies beside it. Used by one thread.
 class RouteRecorder {
  public:
   static Result<std::unique_ptr<RouteRecorder>> create(const Clock& clock,
@@ -78,6 +81,7 @@ class RouteRecorder {
   Status take_frames(Stream& stream);
   Status record(Stream& stream, const ipc::Frame& frame);
   Status add_index(const Stream& stream, const ipc::Frame& frame);
+  Status flush_log();
   std::filesystem::path segment_folder() const;
   std::filesystem::path video_path(const Stream& stream) const;
 
@@ -86,9 +90,11 @@ class RouteRecorder {
   const RecordOptions options_;
   std::vector<std::unique_ptr<ipc::Subscriber>> topics_;
   std::vector<Stream> streams_;
-  LogWriter log_;
+  std::unique_ptr<PackedLog> file_;
+  LogWriter log_;  // into file_
   ipc::MessageWriter writer_;
   Nanoseconds segment_begin_ = 0;
+  Nanoseconds flushed_ = 0;
   int32_t segment_ = 0;
   RecordReport report_;
 };
