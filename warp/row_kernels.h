@@ -39,6 +39,8 @@ struct RowJob {
 using RowKernel = void (*)(const SourcePlane& plane, const RowJob& job);
 
 void sample_row_scalar(const SourcePlane& plane, const RowJob& job);
+// WarpFilter::kBilinear; knows no fill value.
+void sample_row_bilinear(const SourcePlane& plane, const RowJob& job);
 #if MODELD_WARP_X86
 // Need the processor feature, and `bytes` below 2^31.
 void sample_row_avx2(const SourcePlane& plane, const RowJob& job);

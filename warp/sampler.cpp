@@ -14,7 +14,8 @@ using warp_detail::RowJob;
 using warp_detail::RowKernel;
 using warp_detail::SourcePlane;
 
-RowKernel kernel_function(WarpKernel kernel, const Nv12Layout& layout) {
+RowKernel kernel_function(WarpKernel kernel, const WarpSpec& spec, const Nv12Layout& layout) {
+  if (spec.filter == WarpFilter::kBilinear) return warp_detail::sample_row_bilinear;
 #if MODELD_WARP_X86
   // The vector kernels count bytes in 32-bit lanes and read four at a time.
   const bool narrow =
@@ -100,7 +101,7 @@ void rows_with(WarpKernel kernel, const WarpSpec& spec, const Nv12Layout& layout
                uint32_t count) {
   assert(layout.width == spec.width && layout.height == spec.height);
   assert(first <= spec.row_units() && count <= spec.row_units() - first);
-  const RowKernel function = kernel_function(kernel, layout);
+  const RowKernel function = kernel_function(kernel, spec, layout);
   const SourcePlane luma = luma_plane(spec, layout, frame);
   if (spec.output == WarpOutput::kLuma) {
     luma_rows(function, spec, luma, matrix, out, first, count);
@@ -130,6 +131,10 @@ uint32_t WarpSpec::row_units() const {
 }
 
 Status WarpSpec::check() const {
+  if (filter == WarpFilter::kBilinear && border_fill) {
+    return Error(ErrorCode::kInvalidArgument, "border of a bilinear warp")
+        .expecting("the edge", "fill " + std::to_string(*border_fill));
+  }
   const uint32_t step = output == WarpOutput::kLuma ? 1 : 2;
   for (const uint32_t side : {out_width, out_height}) {
     if (side == 0 || side > kMaxNv12Side || side % step != 0) {

@@ -1,4 +1,4 @@
-// Nearest-neighbour warp of NV12 frames. The arithmetic (warp/README.md, facts 6.6) is part of the
+// Warp of NV12 frames. The arithmetic (warp/README.md, facts 6.6) is part of the
 // contract: every kernel here, and every backend's, gives the same bytes.
 #pragma once
 
@@ -20,6 +20,12 @@ enum class WarpOutput : uint8_t {
   kLuma,
 };
 
+enum class WarpFilter : uint8_t {
+  kNearest,
+  // Between the four pixels around, in 32nds of a pixel: networks up to 2025 were given this.
+  kBilinear,
+};
+
 // What a warp makes of a camera picture; fixed when a capture is recorded.
 struct WarpSpec {
   uint32_t width = 0;  // of the camera
@@ -27,12 +33,13 @@ struct WarpSpec {
   uint32_t out_width = 0;
   uint32_t out_height = 0;
   WarpOutput output = WarpOutput::kYuv420Planes;
-  std::optional<uint8_t> border_fill;  // absent: clamp to the edge
+  std::optional<uint8_t> border_fill;  // absent: clamp to the edge; nearest only
+  WarpFilter filter = WarpFilter::kNearest;
 
   uint64_t output_bytes() const;
   // Rows that can be computed apart: of one luma row each, or of two luma rows and a chroma row.
   uint32_t row_units() const;
-  // Output sizes must be 1 to kMaxNv12Side, and even for kYuv420Planes.
+  // Output sizes must be 1 to kMaxNv12Side, and even for kYuv420Planes; no fill with kBilinear.
   Status check() const;
 };
 
@@ -62,7 +69,8 @@ enum class WarpKernel : uint8_t { kScalar, kAvx2, kAvx512 };
 std::span<const WarpKernel> available_warp_kernels();
 std::string_view to_string(WarpKernel kernel);
 
-// warp() with a given kernel, which must be available: for tests and benches.
+// warp() with a given kernel (kBilinear has the scalar one only), which must be available: for
+// tests and benches.
 void warp_with(WarpKernel kernel, const WarpSpec& spec, const Nv12Layout& layout,
                const uint8_t* frame, const Matrix3f& matrix, uint8_t* out);
 

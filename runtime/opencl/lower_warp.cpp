@@ -1,6 +1,6 @@
 // Warp: the sampling rule of warp/README.md, bit for bit. One work-item per output byte.
+#include "runtime/device/warp_spec.h"
 #include "runtime/opencl/lowering.h"
-#include "warp/sampler.h"
 
 namespace modeld::opencl {
 namespace {
@@ -25,6 +25,33 @@ if (!isnan(sx) && !isnan(sy)) {
     const int row = (int)clamp(sy, 0.0f, my);
     v = @frame@[base + (@idx@)row * (@idx@)@stride@ + (@idx@)column * step];
   }
+}
+@out@[e] = v;
+)CL";
+
+// The other filter: 32nds of a pixel, whole numbers from there on.
+constexpr const char* kBilinear = R"CL(
+#pragma OPENCL FP_CONTRACT OFF
+const float x = (float)px, y = (float)py;
+const float xx = m0 * x, xy = m1 * y, yx = m3 * x, yy = m4 * y, wx = m6 * x, wy = m7 * y;
+const float xs = xx + xy, ys = yx + yy, ws = wx + wy;
+const float xn = xs + m2, yn = ys + m5, w = ws + m8;
+const float scale = w != 0.0f ? m_divide(32.0f, w) : 0.0f;
+const float sx = rint(xn * scale);
+const float sy = rint(yn * scale);
+uchar v = 0;
+if (!isnan(sx) && !isnan(sy)) {
+  const int mx = width - 1, my = height - 1;
+  const int ix = (int)clamp(sx, -64.0f, (float)(width + 1) * 32.0f);
+  const int iy = (int)clamp(sy, -64.0f, (float)(height + 1) * 32.0f);
+  const @idx@ left = (@idx@)clamp(ix >> 5, 0, mx) * step;
+  const @idx@ right = (@idx@)clamp((ix >> 5) + 1, 0, mx) * step;
+  const @idx@ above = base + (@idx@)clamp(iy >> 5, 0, my) * (@idx@)@stride@;
+  const @idx@ below = base + (@idx@)clamp((iy >> 5) + 1, 0, my) * (@idx@)@stride@;
+  const int ax = ix & 31, ay = iy & 31;
+  const int high = (32 - ax) * @frame@[above + left] + ax * @frame@[above + right];
+  const int low = (32 - ax) * @frame@[below + left] + ax * @frame@[below + right];
+  v = (uchar)(((32 - ay) * high + ay * low + 512) >> 10);
 }
 @out@[e] = v;
 )CL";
@@ -76,16 +103,7 @@ Result<bool> lower_warp(Lowering& lowering) {
   const Op& op = lowering.op();
   if (op.kind != OpKind::kWarp) return false;
   const Nv12Layout& layout = lowering.frame_layout(op.inputs[0]);
-  WarpSpec spec;
-  spec.width = layout.width;
-  spec.height = layout.height;
-  spec.out_width = static_cast<uint32_t>(op.attributes.get_int("out_width"));
-  spec.out_height = static_cast<uint32_t>(op.attributes.get_int("out_height"));
-  const bool luma = op.attributes.get_string("layout") == "luma";
-  spec.output = luma ? WarpOutput::kLuma : WarpOutput::kYuv420Planes;
-  if (op.attributes.has("border_fill")) {
-    spec.border_fill = static_cast<uint8_t>(op.attributes.get_int("border_fill"));
-  }
+  const WarpSpec spec = warp_spec_of(op.attributes, layout);
   MODELD_TRY(check_warp(spec, layout));
   const View matrix = lowering.dense(op.inputs[1], Layout::kPlain);
   const View frame = lowering.view(op.inputs[0]);
@@ -100,18 +118,19 @@ Result<bool> lower_warp(Lowering& lowering) {
     writer << "float m" << std::to_string(i) << " = " << m << "[" << std::to_string(i) << "];\n";
   }
   // Where rows lie is an argument, so that another camera's buffers need no other kernel.
-  if (luma) {
+  if (spec.output == WarpOutput::kLuma) {
     writer << luma_prologue(spec, layout);
   } else {
     writer << planes_prologue(spec, layout, writer.number(static_cast<int64_t>(layout.uv_offset)));
   }
   writer << "{"
-         << fill(kSample, {{"fill", spec.border_fill ? "1" : "0"},
-                           {"value", number(spec.border_fill.value_or(0))},
-                           {"frame", from},
-                           {"idx", layout.length < (uint64_t{1} << 31) ? "int" : "long"},
-                           {"stride", number(layout.stride)},
-                           {"out", out}})
+         << fill(spec.filter == WarpFilter::kBilinear ? kBilinear : kSample,
+                 {{"fill", spec.border_fill ? "1" : "0"},
+                  {"value", number(spec.border_fill.value_or(0))},
+                  {"frame", from},
+                  {"idx", layout.length < (uint64_t{1} << 31) ? "int" : "long"},
+                  {"stride", number(layout.stride)},
+                  {"out", out}})
          << "}\n";
   Launch launch = std::move(writer).finish();
   const size_t group = 64;

@@ -91,6 +91,12 @@ Result<Types> infer_warp(const Call& call) {
   MODELD_ASSIGN(const int64_t width, int_of(call, "out_width", 1, kMaxNv12Side));
   MODELD_ASSIGN(const int64_t height, int_of(call, "out_height", 1, kMaxNv12Side));
   MODELD_TRY(int_of(call, "border_fill", 0, 255));
+  if (call.attributes.has("filter")) {
+    MODELD_TRY(need_one_of(call, "filter", {"nearest", "bilinear"}));
+    if (call.attributes.get_string("filter") == "bilinear" && call.attributes.has("border_fill")) {
+      return wrong(call, "attribute border_fill", "nothing with a bilinear filter", "a value");
+    }
+  }
   if (call.attributes.get_string("layout") == "luma") {
     return Types{{DType::kUInt8, {height, width}}};
   }

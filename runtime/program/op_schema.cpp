@@ -32,7 +32,8 @@ constexpr AttributeRule kEpsilon{"epsilon", kFloat, kRequired};
 constexpr AttributeRule kWarpRules[] = {{"layout", kString, kRequired},
                                         {"out_width", kInt, kRequired},
                                         {"out_height", kInt, kRequired},
-                                        {"border_fill", kInt, kOptional}};
+                                        {"border_fill", kInt, kOptional},
+                                        {"filter", kString, kOptional}};
 constexpr AttributeRule kConvRules[] = {
     kStrides, kPads, kDilations, kGroup, kActivation, kActivationAlpha, kActivationBeta};
 constexpr AttributeRule kConvIntegerRules[] = {kStrides, kPads, kDilations, kGroup};

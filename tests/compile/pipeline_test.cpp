@@ -117,6 +117,12 @@ TEST(Pipeline, WarpsNeedAllTheirParts) {
                  "at least one camera size");
   expect_refusal(warp("layout = 'luma', width = 8, height = 8, border_fill = 256, sizes = [[8,8]]"),
                  "6", "0..255");
+  expect_refusal(warp("layout = 'luma', width = 8, height = 8, filter = 'cubic', sizes = [[8,8]]"),
+                 "6", "nearest | bilinear");
+  expect_refusal(
+      warp("layout = 'luma', width = 8, height = 8, filter = 'bilinear', border_fill = 0, "
+           "sizes = [[8,8]]"),
+      "6", "nearest beside border_fill");
 }
 
 TEST(Pipeline, TextThatIsNotToml) {

@@ -19,13 +19,15 @@ Nv12Layout padded_layout() {
           uint64_t{kWidth + 16} * (kHeight + 2 + kHeight / 2)};
 }
 
-ProgramBuilder warping(const std::string& layout, std::optional<int64_t> fill) {
+ProgramBuilder warping(const std::string& layout, std::optional<int64_t> fill,
+                       bool bilinear = false) {
   ProgramBuilder builder;
   const TensorId frame = builder.frame("road");
   const TensorId matrix = builder.input("transform", {DType::kFloat32, {3, 3}});
   Attributes::Map attributes = {
       {"layout", layout}, {"out_width", kOutWidth}, {"out_height", kOutHeight}};
   if (fill) attributes["border_fill"] = *fill;
+  if (bilinear) attributes["filter"] = std::string("bilinear");
   builder.output(builder.op(OpKind::kWarp, {frame, matrix}, attributes, Phase::kWarp), "picture");
   return builder;
 }
@@ -52,7 +54,8 @@ Matrix3f random_matrix(SplitMix64& random) {
 }
 
 std::vector<std::byte> expected_bytes(const std::string& layout, std::optional<int64_t> fill,
-                                      const std::vector<std::byte>& frame, const Matrix3f& matrix) {
+                                      const std::vector<std::byte>& frame, const Matrix3f& matrix,
+                                      bool bilinear = false) {
   WarpSpec spec;
   spec.width = kWidth;
   spec.height = kHeight;
@@ -60,6 +63,7 @@ std::vector<std::byte> expected_bytes(const std::string& layout, std::optional<i
   spec.out_height = kOutHeight;
   spec.output = layout == "luma" ? WarpOutput::kLuma : WarpOutput::kYuv420Planes;
   if (fill) spec.border_fill = static_cast<uint8_t>(*fill);
+  if (bilinear) spec.filter = WarpFilter::kBilinear;
   std::vector<std::byte> out(spec.output_bytes());
   warp_scalar(spec, padded_layout(), reinterpret_cast<const uint8_t*>(frame.data()), matrix,
               reinterpret_cast<uint8_t*>(out.data()));
@@ -88,6 +92,24 @@ TEST_P(Conformance, UploadedFramesWarpBitForBit) {
       stage_matrix(*capture, matrix);
       run(*capture);
       ASSERT_EQ(picture(*capture), expected_bytes(layout, fill, frame, matrix))
+          << layout << " round " << round;
+    }
+  }
+}
+
+TEST_P(Conformance, BilinearWarpsAgreeBitForBit) {
+  SplitMix64 random(13);
+  for (const std::string layout : {"yuv420_planes", "luma"}) {
+    const auto capture = record(warping(layout, std::nullopt, true), framed(InputMode::kUpload));
+    for (uint64_t round = 0; round < 20; ++round) {
+      const auto frame = random_frame(round);
+      Matrix3f matrix = random_matrix(random);
+      if (round == 18) matrix = Matrix3f{};
+      if (round == 19) matrix.m[8] = 0;  // divides by zero at the first pixel
+      stage(*capture, "road", frame);
+      stage_matrix(*capture, matrix);
+      run(*capture);
+      ASSERT_EQ(picture(*capture), expected_bytes(layout, std::nullopt, frame, matrix, true))
           << layout << " round " << round;
     }
   }

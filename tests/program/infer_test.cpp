@@ -271,6 +271,14 @@ TEST(Infer, ResizeAndWarp) {
                  "511");
   expect_refused({OpKind::kWarp, with(warp, "border_fill", int64_t{256}), frame}, "border_fill",
                  "0..255", "256");
+  expect_type({OpKind::kWarp, with(warp, "filter", std::string("bilinear")), frame},
+              "u8[6,128,256]");
+  expect_refused({OpKind::kWarp, with(warp, "filter", std::string("cubic")), frame}, "filter",
+                 "bilinear", "cubic");
+  expect_refused(
+      {OpKind::kWarp,
+       with(with(warp, "filter", std::string("bilinear")), "border_fill", int64_t{16}), frame},
+      "border_fill", "nothing with a bilinear filter", "a value");
   expect_refused({OpKind::kWarp, warp, {f32({8}), f32({3, 3})}}, "input 0", "nv12", "f32[8]");
   expect_refused({OpKind::kWarp, warp, {of(DType::kNv12, {}), f32({9})}}, "input 1", "f32[3,3]",
                  "f32[9]");

@@ -76,6 +76,7 @@ Result<TensorId> HostInputs::warped(const std::string& frame, const WarpSpec& wa
   attributes.set("layout", warp.layout);
   attributes.set("out_width", static_cast<int64_t>(warp.output_size.width));
   attributes.set("out_height", static_cast<int64_t>(warp.output_size.height));
+  if (warp.filter != "nearest") attributes.set("filter", warp.filter);
   if (warp.border_fill) attributes.set("border_fill", static_cast<int64_t>(*warp.border_fill));
   return draft_.add(OpKind::kWarp, frame + "_warp", {pixels, matrix}, std::move(attributes),
                     Phase::kWarp);

@@ -58,6 +58,14 @@ Result<WarpSpec> read_warp(TomlTable& table) {
     MODELD_ASSIGN(const int64_t fill, table.integer("border_fill", 0, 0, 255));
     warp.border_fill = static_cast<uint8_t>(fill);
   }
+  constexpr std::array<std::string_view, 2> kFilters = {"nearest", "bilinear"};
+  MODELD_ASSIGN(warp.filter, table.text("filter", "nearest"));
+  if (std::find(kFilters.begin(), kFilters.end(), warp.filter) == kFilters.end()) {
+    return table.wrong("filter", joined(kFilters), printable(warp.filter));
+  }
+  if (warp.filter == "bilinear" && warp.border_fill) {
+    return table.wrong("filter", "nearest beside border_fill", warp.filter);
+  }
   MODELD_ASSIGN(warp.sizes, camera_sizes(table));
   MODELD_TRY(table.finish());
   return warp;

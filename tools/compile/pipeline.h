@@ -20,6 +20,7 @@ struct WarpSpec {
   std::string layout;     // "yuv420_planes" or "luma"
   FrameSize output_size;  // pixels
   std::optional<uint8_t> border_fill;
+  std::string filter = "nearest";  // or "bilinear", which knows no border_fill
   std::vector<FrameSize> sizes;  // of the camera, at least one
 };
 
