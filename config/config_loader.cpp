@@ -58,6 +58,7 @@ void read_device(TomlReader& reader, DeviceSettings& device) {
   reader.flag("software", device.software);
   read_enum(reader, "isolation", device.isolation, kIsolations);
   reader.milliseconds("patience_ms", device.patience, 0, 60'000);
+  reader.integer("restarts", device.restarts, 0, 100);
   // A driver may hang for ever, which inside the daemon could only be ended with it.
   if (device.backend == "opencl" && device.isolation != Isolation::kProcess) {
     reader.refuse("backend", "isolation \"process\" with it", "\"opencl\" with \"inline\"");
@@ -67,6 +68,7 @@ void read_device(TomlReader& reader, DeviceSettings& device) {
 void read_fallback(TomlReader& reader, FallbackSettings& fallback, Isolation isolation) {
   reader.section("fallback");
   reader.flag("enabled", fallback.enabled);
+  reader.path("artifact", fallback.artifact, kMaxPath, true);
   reader.integer("threads", fallback.threads, 0, 256);
   reader.number("warm_hz", fallback.warm_hz, 0.1, 20);
   if (fallback.enabled && isolation != Isolation::kProcess) {
@@ -122,6 +124,7 @@ void read_all(TomlReader& reader, DaemonConfig& config) {
   reader.number("rate_hz", config.health.rate_hz, 0.1, 20);
   reader.section("scheduling");
   reader.integer("realtime_priority", config.scheduling.realtime_priority, 0, 90);
+  reader.flag("lock_memory", config.scheduling.lock_memory);
   reader.section("state");
   reader.path("dir", config.state.dir, kMaxPath, true);
   reader.section("selftest");

@@ -49,12 +49,14 @@ struct DeviceSettings {
   bool software = false;  // opencl: a device that computes on the host's processor will do
   Isolation isolation = Isolation::kInline;
   Nanoseconds patience = 5 * kSecond;  // with a device that is not there yet
+  uint32_t restarts = 3;  // of a failed executor that no fallback replaces, in the daemon's life
   bool operator==(const DeviceSettings&) const = default;
 };
 
 struct FallbackSettings {
   bool enabled = false;
-  uint32_t threads = 0;  // 0: as many as the device's
+  std::filesystem::path artifact;  // empty: the device's
+  uint32_t threads = 0;            // 0: as many as the device's
   double warm_hz = 1.0;
   bool operator==(const FallbackSettings&) const = default;
 };
@@ -81,6 +83,7 @@ struct TransportSettings {
 
 struct SchedulingSettings {
   uint32_t realtime_priority = 0;  // 0: as the process was started; default_config() asks for one
+  bool lock_memory = true;
   bool operator==(const SchedulingSettings&) const = default;
 };
 

@@ -373,6 +373,17 @@ void DrivingLoop::answer_pair() {
                                skewed ? HealthReason::kUnpaired : HealthReason::kNone);
 }
 
+void DrivingLoop::resume() {
+  runner_.resume();
+  drop_filter_ = DropFilter();
+  desire_helper_ = DesireHelper();
+  desire_pulse_ = DesirePulse();
+  publish_state_ = PublishState();
+  action_ = Action();
+  committed_any_ = false;
+  uncommitted_ = 0;
+}
+
 void DrivingLoop::stop() {
   if (!main_frame_) return;
   main_frame_.reset();

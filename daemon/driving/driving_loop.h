@@ -55,6 +55,7 @@ class DrivingLoop final : public FrameLoop {
 
   Status run_once(Deadline deadline) override;
   void refresh_health() override;
+  void resume() override;
   void stop() override;
 
   // Why the last frame was answered invalid, for people; empty after a valid one.

@@ -1,6 +1,8 @@
 #include "daemon/engine/engine.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace modeld {
@@ -18,6 +20,45 @@ bool same_frames(std::span<const FrameBinding> a, std::span<const FrameBinding> 
 // A warm run that takes longer than this shows a fallback that would not help.
 constexpr Nanoseconds kWarmPatience = 2 * kSecond;
 
+std::string describe(const InputContract& input) {
+  return input.name + " (" + std::string(to_string(input.role)) + " '" + input.source + "', " +
+         to_string(input.type) + ")";
+}
+
+std::string describe(const CameraContract& camera) {
+  std::string text = camera.frame_input + " by " + camera.transform_input + " as " + camera.layout +
+                     " " + std::to_string(camera.output_size.width) + "x" +
+                     std::to_string(camera.output_size.height) + " from";
+  for (const FrameSize& size : camera.sizes) {
+    text += " " + std::to_string(size.width) + "x" + std::to_string(size.height);
+  }
+  return text;
+}
+
+std::string describe(const OutputContract& output) {
+  std::string text = output.name + " (" + to_string(output.type) + ")";
+  for (const OutputSlice& slice : output.slices) {
+    text += " " + slice.name + "[" + std::to_string(slice.start) + ", " +
+            std::to_string(slice.stop) + ") in " + std::to_string(slice.minimum) + ".." +
+            std::to_string(slice.maximum) + (slice.varies ? " varying" : "");
+  }
+  return text;
+}
+
+// The first member that differs, for people.
+template <typename T>
+Status same_list(std::string_view what, const std::vector<T>& wanted, const std::vector<T>& found) {
+  for (size_t i = 0; i < std::max(wanted.size(), found.size()); ++i) {
+    const std::string a = i < wanted.size() ? describe(wanted[i]) : "none";
+    const std::string b = i < found.size() ? describe(found[i]) : "none";
+    if (a == b) continue;
+    return Error(ErrorCode::kRefused,
+                 "the fallback's model differs in its " + std::string(what) + " from the device's")
+        .expecting(a, b);
+  }
+  return {};
+}
+
 std::vector<FrameBinding> uploaded(std::span<const FrameBinding> frames) {
   std::vector<FrameBinding> all(frames.begin(), frames.end());
   for (FrameBinding& frame : all) frame.mode = InputMode::kUpload;
@@ -26,8 +67,22 @@ std::vector<FrameBinding> uploaded(std::span<const FrameBinding> frames) {
 
 }  // namespace
 
+Status check_replacement(const Contract& model, const Contract& other) {
+  if (model.role != other.role) {
+    return Error(ErrorCode::kRefused, "role of the fallback's model")
+        .expecting(std::string(to_string(model.role)), std::string(to_string(other.role)));
+  }
+  MODELD_TRY(same_list("inputs", model.inputs, other.inputs));
+  MODELD_TRY(same_list("cameras", model.cameras, other.cameras));
+  return same_list("outputs", model.outputs, other.outputs);
+}
+
 Engine::Engine(Model model, std::unique_ptr<Device> device, const CaptureOptions& options)
     : model_(std::move(model)), device_(std::move(device)), options_(options) {
+  note_device();
+}
+
+void Engine::note_device() {
   readiness_.device_found = Check::kPassed;
   // Host processors load no firmware of ours or of a driver's.
   readiness_.firmware_verified = device_->capabilities().device_class == DeviceClass::kCpu
@@ -57,9 +112,11 @@ Result<Capture*> Engine::capture(std::span<const FrameBinding> frames) {
   return recorded_.back().capture.get();
 }
 
-void Engine::set_fallback(std::unique_ptr<Device> device, const CaptureOptions& options) {
+void Engine::set_fallback(std::unique_ptr<Device> device, const CaptureOptions& options,
+                          std::optional<Model> model) {
   fallback_recorded_.clear();
   fallback_ = std::move(device);
+  fallback_model_ = std::move(model);
   fallback_options_ = options;
   fallback_state_ = FallbackState::kCold;
 }
@@ -78,7 +135,8 @@ Status Engine::record_fallback(std::span<const FrameBinding> frames) {
   }
   CaptureOptions options = fallback_options_;
   options.frames = uploaded(frames);
-  MODELD_ASSIGN(auto capture, fallback_->record(model_.program, *model_.weights, options));
+  const Model& model = fallback_model();
+  MODELD_ASSIGN(auto capture, fallback_->record(model.program, *model.weights, options));
   fallback_recorded_.push_back({std::move(options.frames), std::move(capture)});
   fallback_state_ = FallbackState::kWarm;
   return {};
@@ -129,7 +187,7 @@ void Engine::keep_fallback_warm(const Clock& clock, Nanoseconds period) {
 
 // What the network remembers goes with it; a state that cannot be had starts anew.
 void Engine::carry_states_over() {
-  if (recorded_.empty()) return;
+  if (recorded_.empty() || fallback_model_) return;
   Capture* const to = fallback_capture(recorded_.back().frames);
   if (to == nullptr) return;
   const Capture& from = *recorded_.back().capture;
@@ -150,10 +208,18 @@ bool Engine::fail_over() {
   recorded_ = std::move(fallback_recorded_);
   fallback_recorded_.clear();
   device_ = std::move(fallback_);
+  if (fallback_model_) model_ = *std::exchange(fallback_model_, std::nullopt);
   options_ = fallback_options_;
   fallback_state_ = FallbackState::kActive;
   readiness_.device_found = Check::kPassed;
   return true;
+}
+
+void Engine::replace_device(std::unique_ptr<Device> device) {
+  recorded_.clear();
+  device_ = std::move(device);
+  readiness_ = Readiness();
+  note_device();
 }
 
 }  // namespace modeld

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,10 @@ namespace modeld {
 
 // Whether another device would take over. Values are those of the wire.
 enum class FallbackState : uint8_t { kNone, kWarm, kCold, kActive };
+
+// Whether the loops of `model` could go on with `other`: same role, inputs, cameras, outputs and
+// slices. kRefused names the first difference.
+Status check_replacement(const Contract& model, const Contract& other);
 
 // Not thread-safe.
 class Engine {
@@ -35,15 +40,27 @@ class Engine {
   static constexpr size_t kKeptCaptures = 2;
   Result<Capture*> capture(std::span<const FrameBinding> frames);
 
-  // A second device for the same model, which takes over when the first one fails. Its captures are
-  // recorded with those of the first (pictures uploaded), and kept warm.
-  void set_fallback(std::unique_ptr<Device> device, const CaptureOptions& options);
+  // A second device, which takes over when the first one fails. Its captures are recorded with
+  // those of the first (pictures uploaded), and kept warm. `model`, if it is not the first one's,
+  // passed check_replacement(). Its states start anew then: what one network remembers another
+  // cannot read.
+  void set_fallback(std::unique_ptr<Device> device, const CaptureOptions& options,
+                    std::optional<Model> model = std::nullopt);
   FallbackState fallback() const { return fallback_state_; }
 
   // One way: from now on the fallback is the device, with the states of the capture used last as
   // far as the failed device still tells them. False if there is no fallback (any more). Captures
-  // and device handed out before are gone.
+  // and device handed out before are gone; contract() and model() are the fallback's.
   bool fail_over();
+
+  // Another device in the place of a failed one, for the same model; states start anew. Captures
+  // and device handed out before are gone.
+  void replace_device(std::unique_ptr<Device> device);
+
+  // Whether somebody would start a failed device again, who tells it here.
+  void set_restartable(bool restartable) { restartable_ = restartable; }
+  // The device may be given up: a fallback would take over, or it would be started again.
+  bool restartable() const { return restartable_; }
 
   // Replays the fallback's last capture on whatever its inputs hold, without commit, every
   // `period`. Never waits for it. To be called between frames.
@@ -60,6 +77,7 @@ class Engine {
   // For the self-test: the fallback's capture for `frames`, or null.
   Capture* fallback_capture(std::span<const FrameBinding> frames);
   Device* fallback_device() { return fallback_.get(); }
+  const Model& fallback_model() const { return fallback_model_ ? *fallback_model_ : model_; }
 
   // How far the device has come. memory_ready and the later ones are the caller's to tell.
   Readiness& readiness() { return readiness_; }
@@ -73,6 +91,7 @@ class Engine {
     std::unique_ptr<Capture> capture;
   };
 
+  void note_device();
   Status record_fallback(std::span<const FrameBinding> frames);
   void carry_states_over();
   bool settle_warm_run(const Clock& clock, Nanoseconds patience);
@@ -82,11 +101,13 @@ class Engine {
   CaptureOptions options_;          // without frames
   std::vector<Recorded> recorded_;  // last used last; goes before the device
   std::unique_ptr<Device> fallback_;
+  std::optional<Model> fallback_model_;  // nothing: model_
   CaptureOptions fallback_options_;
   std::vector<Recorded> fallback_recorded_;  // goes before its device
   FallbackState fallback_state_ = FallbackState::kNone;
   Submission* warm_run_ = nullptr;  // of the fallback, in flight
   Nanoseconds warm_since_ = 0;
+  bool restartable_ = false;
   Readiness readiness_;
 };
 

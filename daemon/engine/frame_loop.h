@@ -31,6 +31,10 @@ class FrameLoop {
   // Brings the lists of inputs and streams in the health up to date, before it is published.
   virtual void refresh_health() = 0;
 
+  // After an error of run_once(): the engine's device was replaced, and frames are answered again.
+  // What was remembered of earlier frames starts anew with it.
+  virtual void resume() = 0;
+
   // Counts what is still in hand. Nothing is run afterwards.
   virtual void stop() = 0;
 };

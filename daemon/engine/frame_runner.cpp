@@ -83,10 +83,18 @@ void FrameRunner::judged(InvalidReason reason) {
     bad_outputs_ = 0;
     return;
   }
-  if (++bad_outputs_ < kMostBadOutputs || engine_.fallback() != FallbackState::kWarm) return;
+  const bool replaceable = engine_.fallback() == FallbackState::kWarm;
+  const uint32_t most = replaceable ? kMostBadOutputs : kBadOutputsBeforeRestart;
+  if (++bad_outputs_ < most || (!replaceable && !engine_.restartable())) return;
   bad_outputs_ = 0;
   failure_ = Error(ErrorCode::kCheckFailed,
-                   "invalid outputs in " + std::to_string(kMostBadOutputs) + " frames in a row");
+                   "invalid outputs in " + std::to_string(most) + " frames in a row");
+}
+
+void FrameRunner::resume() {
+  fatal_ = {};
+  failure_.reset();
+  bad_outputs_ = 0;
 }
 
 bool FrameRunner::recover() {

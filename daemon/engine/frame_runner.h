@@ -59,9 +59,12 @@ class FrameRunner {
   // The error behind the last kInvalid outcome, for people. Empty after a completed run.
   const std::string& detail() const { return detail_; }
 
-  // What the loop made of a completed run. Outputs that may not be believed, kMostBadOutputs frames
-  // in a row, are a failure of the device if another one can take over.
+  // What the loop made of a completed run. Outputs that may not be believed, so many frames in a
+  // row, are a failure of the device: kMostBadOutputs if another one can take over at once,
+  // kBadOutputsBeforeRestart if it can be started again, which costs seconds without any answer;
+  // never if neither is possible.
   static constexpr uint32_t kMostBadOutputs = 3;
+  static constexpr uint32_t kBadOutputsBeforeRestart = 20;
   void judged(InvalidReason reason);
 
   // To be called when the frame has been answered: lets the fallback take over if the device has
@@ -72,6 +75,9 @@ class FrameRunner {
   // loop ends with it.
   static constexpr Nanoseconds kGiveUpAfter = 2 * kSecond;
   const Status& fatal() const { return fatal_; }
+
+  // The engine's device was replaced after fatal(): frames can be run again.
+  void resume();
 
   // Time of the last run spent blocked for the device, ns; 0 if asked again.
   Nanoseconds take_blocked() { return std::exchange(blocked_, 0); }

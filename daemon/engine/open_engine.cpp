@@ -1,6 +1,7 @@
 #include "daemon/engine/open_engine.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "daemon/supervise/executor_device.h"
@@ -18,7 +19,8 @@ Result<TrustPolicy> trust_policy(const ArtifactSettings& settings) {
   policy.allow_unsigned = settings.allow_unsigned;
   auto keys = load_trusted_keys(settings.trust);
   if (keys.ok()) {
-    policy.keys = std::move(keys).value();
+    policy.keys = std::move(keys->keys);
+    policy.revoked = std::move(keys->revoked);
   } else if (!settings.allow_unsigned) {
     Error error = std::move(keys).error();
     error.code = ErrorCode::kInvalidArgument;
@@ -71,6 +73,33 @@ double worst_of(const SelfTestReport& report) {
 
 namespace {
 
+// Tells that loading goes on. Reads of other threads than the opener's tell nothing.
+class NotedWeights final : public WeightSource {
+ public:
+  NotedWeights(std::shared_ptr<WeightSource> inner, std::function<void()> note)
+      : inner_(std::move(inner)), note_(std::move(note)), owner_(std::this_thread::get_id()) {}
+  uint64_t size() const override { return inner_->size(); }
+  Status read(uint64_t offset, std::span<std::byte> out) override {
+    if (std::this_thread::get_id() == owner_) note_();
+    return inner_->read(offset, out);
+  }
+
+ private:
+  const std::shared_ptr<WeightSource> inner_;
+  const std::function<void()> note_;
+  const std::thread::id owner_;
+};
+
+// What an executor of this kind works with, as if it were the only one.
+DaemonConfig config_of(const DaemonConfig& config, supervise::ExecutorKind kind) {
+  DaemonConfig own = config;
+  if (kind != supervise::ExecutorKind::kFallback) return own;
+  own.device.backend = "cpu";  // the artifact must be for it, too
+  if (config.fallback.threads != 0) own.device.threads = config.fallback.threads;
+  if (!config.fallback.artifact.empty()) own.artifact.path = config.fallback.artifact;
+  return own;
+}
+
 Result<Artifact> open_artifact(const DaemonConfig& config, ModelRole role,
                                const TrustPolicy& policy) {
   Requirements requirements;
@@ -86,18 +115,18 @@ Result<Artifact> open_artifact(const DaemonConfig& config, ModelRole role,
   return error;
 }
 
-Result<std::unique_ptr<Device>> open_executor(const DaemonConfig& config,
-                                              supervise::Spawner& spawner,
-                                              supervise::ExecutorKind kind,
-                                              const std::string& digest) {
+Result<std::unique_ptr<supervise::ExecutorDevice>> open_executor(const DaemonConfig& config,
+                                                                 supervise::ExecutorKind kind,
+                                                                 const std::string& digest,
+                                                                 const EngineSurroundings& around) {
   supervise::ExecutorDevice::Options options;
   options.kind = kind;
   options.deadlines.load = config.deadlines.load;
   options.deadlines.answer = config.deadlines.inference;
   options.mirror_states = config.fallback.enabled && kind == supervise::ExecutorKind::kPrimary;
   options.digest = digest;
-  MODELD_ASSIGN(auto device, supervise::ExecutorDevice::open(spawner, options));
-  return std::unique_ptr<Device>(std::move(device));
+  options.on_progress = around.on_progress;
+  return supervise::ExecutorDevice::open(*around.spawner, options);
 }
 
 CaptureOptions capture_options(const DaemonConfig& config, uint32_t threads) {
@@ -115,45 +144,79 @@ BackendOptions backend_options(const DaemonConfig& config, uint32_t threads) {
   return options;
 }
 
-uint32_t fallback_threads(const DaemonConfig& config) {
-  return config.fallback.threads != 0 ? config.fallback.threads : config.device.threads;
+// The fallback with its own artifact or the device's.
+struct OpenedFallback {
+  std::unique_ptr<supervise::ExecutorDevice> device;
+  std::optional<Model> model;
+  ArtifactFacts facts;
+};
+
+Result<OpenedFallback> open_fallback(const DaemonConfig& config, ModelRole role,
+                                     const Artifact& artifact, const ArtifactFacts& facts,
+                                     const TrustPolicy& policy, const EngineSurroundings& around) {
+  const DaemonConfig own = config_of(config, supervise::ExecutorKind::kFallback);
+  OpenedFallback fallback;
+  fallback.facts = facts;
+  if (!config.fallback.artifact.empty()) {
+    auto opened = open_artifact(own, role, policy);
+    if (!opened.ok()) return std::move(opened).error().in("fallback.artifact");
+    const Status fits = check_replacement(artifact.model().contract, opened->model().contract);
+    if (!fits.ok()) return Error(fits.error()).in("fallback.artifact");
+    fallback.model = opened->model();
+    fallback.facts = artifact_facts(*opened, own.artifact, policy);
+  }
+  MODELD_ASSIGN(fallback.device, open_executor(config, supervise::ExecutorKind::kFallback,
+                                               fallback.facts.digest, around));
+  return fallback;
 }
 
-Status open_isolated(const DaemonConfig& config, const Artifact& artifact,
-                     supervise::Spawner& spawner, OpenedEngine& opened) {
-  const std::string digest = to_hex(artifact.digest());
-  auto device = open_executor(config, spawner, supervise::ExecutorKind::kPrimary, digest);
-  if (!config.fallback.enabled) {
-    if (!device.ok()) return std::move(device).error();
-    opened.engine = std::make_unique<Engine>(artifact.model(), std::move(device).value(),
-                                             capture_options(config, config.device.threads));
-    return {};
-  }
-  auto fallback = open_executor(config, spawner, supervise::ExecutorKind::kFallback, digest);
-  const CaptureOptions options = capture_options(config, fallback_threads(config));
+// Wrong however often it is tried, unlike a device that fails.
+bool is_configuration(const Error& error) {
+  return error.code == ErrorCode::kRefused || error.code == ErrorCode::kInvalidArgument;
+}
+
+Status open_isolated(const DaemonConfig& config, ModelRole role, const Artifact& artifact,
+                     const TrustPolicy& policy, const EngineSurroundings& around,
+                     OpenedEngine& opened) {
+  auto device =
+      open_executor(config, supervise::ExecutorKind::kPrimary, opened.artifact.digest, around);
   if (device.ok()) {
     opened.engine = std::make_unique<Engine>(artifact.model(), std::move(device).value(),
                                              capture_options(config, config.device.threads));
-    if (fallback.ok()) opened.engine->set_fallback(std::move(fallback).value(), options);
+    opened.engine->set_restartable(config.device.restarts > 0);
+  }
+  if (!config.fallback.enabled) return device.ok() ? Status() : std::move(device).error();
+
+  auto fallback = open_fallback(config, role, artifact, opened.artifact, policy, around);
+  if (!fallback.ok() && is_configuration(fallback.error())) return std::move(fallback).error();
+  // Nobody is left, or one who is enough.
+  if (!fallback.ok()) return device.ok() ? Status() : std::move(device).error();
+  const DaemonConfig own = config_of(config, supervise::ExecutorKind::kFallback);
+  const CaptureOptions options = capture_options(config, own.device.threads);
+  const Model& model = fallback->model ? *fallback->model : artifact.model();
+  opened.fallback_artifact = fallback->facts;
+  opened.fallback_device =
+      device_facts(fallback->device->capabilities(), model.contract, own.device.threads);
+  if (opened.engine != nullptr) {
+    opened.fallback_processor_time = fallback->device->processor_time();
+    opened.engine->set_fallback(std::move(fallback->device), options, std::move(fallback->model));
     return {};
   }
-  // Nobody is left.
-  if (!fallback.ok()) return std::move(device).error();
   opened.primary_failure = device.error();
-  opened.engine = std::make_unique<Engine>(artifact.model(), std::move(fallback).value(), options);
+  opened.artifact = *opened.fallback_artifact;
+  opened.engine = std::make_unique<Engine>(model, std::move(fallback->device), options);
   opened.engine->start_on_fallback();
   return {};
 }
 
-Result<SelfTestReport> test_capture(Engine& engine, Device& device, Capture& capture,
+Result<SelfTestReport> test_capture(const Contract& contract, Device& device, Capture& capture,
                                     const DaemonConfig& config, const std::function<bool()>& stop) {
   SelfTestOptions options;
   options.repeats = config.selftest.repeats;
   options.threads = config.device.threads;
   options.replay_deadline = std::min(options.replay_deadline, config.deadlines.load);
   options.stop = stop;
-  auto report =
-      run_self_test(capture, engine.contract(), device.capabilities().device_class, options);
+  auto report = run_self_test(capture, contract, device.capabilities().device_class, options);
   if (!report.ok() && report.error().code == ErrorCode::kDeadline) device.abandon();
   return report;
 }
@@ -162,41 +225,59 @@ void prove_fallback(Engine& engine, std::span<const FrameBinding> frames,
                     const DaemonConfig& config, const std::function<bool()>& stop) {
   Capture* const capture = engine.fallback_capture(frames);
   if (capture == nullptr) return;
-  const auto report = test_capture(engine, *engine.fallback_device(), *capture, config, stop);
+  const auto report = test_capture(engine.fallback_model().contract, *engine.fallback_device(),
+                                   *capture, config, stop);
   if (!report.ok() || !report->passed) engine.lose_fallback();
 }
 
 }  // namespace
 
 Result<OpenedEngine> open_engine(const DaemonConfig& config, ModelRole role,
-                                 supervise::Spawner* spawner) {
+                                 const EngineSurroundings& around) {
   MODELD_ASSIGN(const TrustPolicy policy, trust_policy(config.artifact));
   MODELD_ASSIGN(const Artifact artifact, open_artifact(config, role, policy));
   OpenedEngine opened;
   opened.artifact = artifact_facts(artifact, config.artifact, policy);
   if (config.device.isolation == Isolation::kProcess) {
-    if (spawner == nullptr) return Error(ErrorCode::kInternal, "no spawner for executors");
-    MODELD_TRY(open_isolated(config, artifact, *spawner, opened));
+    if (around.spawner == nullptr) return Error(ErrorCode::kInternal, "no spawner for executors");
+    MODELD_TRY(open_isolated(config, role, artifact, policy, around, opened));
   } else {
     MODELD_ASSIGN(auto device, open_backend(config.device.backend,
                                             backend_options(config, config.device.threads)));
-    opened.engine = std::make_unique<Engine>(artifact.model(), std::move(device),
+    Model model = artifact.model();
+    if (around.on_progress) {
+      model.weights = std::make_shared<NotedWeights>(model.weights, around.on_progress);
+    }
+    opened.engine = std::make_unique<Engine>(std::move(model), std::move(device),
                                              capture_options(config, config.device.threads));
   }
-  opened.device = device_facts(opened.engine->device().capabilities(), artifact.model().contract,
-                               config.device.threads);
+  opened.device = device_facts(opened.engine->device().capabilities(), opened.engine->contract(),
+                               opened.engine->threads());
   return opened;
+}
+
+Status restart_executor(Engine& engine, const DaemonConfig& config, const std::string& digest,
+                        const EngineSurroundings& around) {
+  // Its device must be free for the next.
+  static_cast<void>(engine.device().abandon());
+  auto device = open_executor(config, supervise::ExecutorKind::kPrimary, digest, around);
+  if (!device.ok()) {
+    Error error = std::move(device).error();
+    // Installed meanwhile: right for the next start of the daemon, not for this one.
+    if (error.code == ErrorCode::kRefused) error.code = ErrorCode::kDeviceLost;
+    return error;
+  }
+  engine.replace_device(std::move(device).value());
+  return {};
 }
 
 Result<supervise::ExecutorWork> open_executor_work(const DaemonConfig& config, ModelRole role,
                                                    supervise::ExecutorKind kind) {
-  const bool fallback = kind == supervise::ExecutorKind::kFallback;
   MODELD_ASSIGN(const TrustPolicy policy, trust_policy(config.artifact));
-  DaemonConfig own = config;
-  if (fallback) own.device.backend = "cpu";  // the artifact must be for it, too
+  const DaemonConfig own = config_of(config, kind);
   MODELD_ASSIGN(const Artifact artifact, open_artifact(own, role, policy));
-  const uint32_t threads = fallback ? fallback_threads(config) : config.device.threads;
-  MODELD_ASSIGN(auto device, open_backend(own.device.backend, backend_options(own, threads)));
+  MODELD_ASSIGN(auto device,
+                open_backend(own.device.backend, backend_options(own, own.device.threads)));
   return supervise::ExecutorWork{artifact.model(), std::move(device), to_hex(artifact.digest())};
 }
 
@@ -205,7 +286,7 @@ Status prove_engine(Engine& engine, const DaemonConfig& config, const Clock& clo
   const Nanoseconds begin = clock.monotonic();
   MODELD_ASSIGN(const CaptureOptions recording, reference_capture_options(engine.contract()));
   MODELD_ASSIGN(Capture* const capture, engine.capture(recording.frames));
-  const auto report = test_capture(engine, engine.device(), *capture, config, stop);
+  const auto report = test_capture(engine.contract(), engine.device(), *capture, config, stop);
   facts.duration_ms = static_cast<double>(clock.monotonic() - begin) / kMillisecond;
   facts.finished = clock.boottime();
   if (!report.ok()) {

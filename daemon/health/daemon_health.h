@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/health/cpu_share.h"
 #include "daemon/health/flight_recorder.h"
 #include "daemon/health/frame_counters.h"
 #include "daemon/health/frame_phases.h"
@@ -98,6 +99,10 @@ struct DaemonHealth {
   bool isolated = false;      // device work runs in executors
   uint8_t fallback = 0;       // FallbackState, as on the wire
   std::string fallback_text;  // why the fallback answers; empty while it does not
+  std::string fallback_artifact;
+  double fallback_warm_hz = 0;
+  CpuShare fallback_cpu;
+  uint32_t executor_restarts = 0;
   SelfTestFacts self_test;
   SandboxFacts sandbox;
   PixelPath pixel_path = PixelPath::kUnknown;

@@ -19,8 +19,8 @@ Wire to_wire(Enum value) {
 // The two worlds number alike; the ends of both enumerations are compared here.
 static_assert(static_cast<int>(wire::Health::State::FAULTED) ==
               static_cast<int>(HealthState::kFaulted));
-static_assert(static_cast<int>(wire::Health::Reason::INTERNAL) ==
-              static_cast<int>(HealthReason::kInternal));
+static_assert(static_cast<int>(wire::Health::Reason::SANDBOX_INCOMPLETE) ==
+              static_cast<int>(HealthReason::kSandboxIncomplete));
 static_assert(static_cast<int>(wire::Health::Check::NOT_APPLICABLE) ==
               static_cast<int>(Check::kNotApplicable));
 static_assert(static_cast<int>(wire::Health::InputMode::ZERO_COPY_DMA_BUF) ==
@@ -28,6 +28,17 @@ static_assert(static_cast<int>(wire::Health::InputMode::ZERO_COPY_DMA_BUF) ==
 
 wire::Health::Check wire_check(Check check) {
   return to_wire<wire::Health::Check>(check);
+}
+
+const std::string& reason_text(const DaemonHealth& health) {
+  switch (health.state.reason()) {
+    case HealthReason::kRunningOnFallback:
+      return health.fallback_text;
+    case HealthReason::kSandboxIncomplete:
+      return health.sandbox.text;
+    default:
+      return health.state.text();
+  }
 }
 
 void fill_state(wire::Health::Builder message, const DaemonHealth& health, const Clock& clock) {
@@ -38,9 +49,7 @@ void fill_state(wire::Health::Builder message, const DaemonHealth& health, const
   message.setStartedBoottimeNs(static_cast<uint64_t>(health.started));
   message.setState(to_wire<wire::Health::State>(health.state.state()));
   message.setReason(to_wire<wire::Health::Reason>(health.state.reason()));
-  message.setReasonText(health.state.reason() == HealthReason::kRunningOnFallback
-                            ? health.fallback_text
-                            : health.state.text());
+  message.setReasonText(reason_text(health));
   const Nanoseconds ago = clock.monotonic() - health.state.changed_at();
   message.setChangedBoottimeNs(static_cast<uint64_t>(boottime - ago));
   message.setPhase(health.start_up_step);
@@ -73,6 +82,10 @@ void fill_engine(wire::Health::Builder message, const DaemonHealth& health) {
   message.setIsolation(health.isolated ? wire::Health::Isolation::PROCESS
                                        : wire::Health::Isolation::INLINE);
   message.setFallback(to_wire<wire::Health::Fallback>(health.fallback));
+  message.setFallbackArtifact(health.fallback_artifact);
+  message.setFallbackWarmHz(static_cast<float>(health.fallback_warm_hz));
+  message.setFallbackCpuShare(static_cast<float>(health.fallback_cpu.share()));
+  message.setExecutorRestarts(health.executor_restarts);
   auto self_test = message.initSelfTest();
   self_test.setResult(wire_check(health.self_test.result));
   self_test.setText(health.self_test.text);

@@ -43,7 +43,8 @@ std::string_view to_string(HealthReason reason) {
                                                                        "restarting",
                                                                        "shuttingDown",
                                                                        "configuration",
-                                                                       "internal"};
+                                                                       "internal",
+                                                                       "sandboxIncomplete"};
   return kNames[static_cast<size_t>(reason)];
 }
 

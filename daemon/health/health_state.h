@@ -51,8 +51,9 @@ enum class HealthReason : uint8_t {
   kShuttingDown,
   kConfiguration,
   kInternal,
+  kSandboxIncomplete,
 };
-constexpr size_t kHealthReasonCount = 26;
+constexpr size_t kHealthReasonCount = 27;
 std::string_view to_string(HealthReason reason);  // as on the wire: "noCameraServer", ...
 
 struct HealthLimits {
@@ -103,7 +104,7 @@ class HealthStateMachine {
   // A frame was answered invalid, or thrown away, because of `reason`.
   void frame_failed(HealthReason reason, Nanoseconds now);
   // Something that holds for the whole run and keeps the state from being better than degraded
-  // (kArtifactUnsigned, kRunningOnFallback); kNone takes it back.
+  // (kArtifactUnsigned, kSandboxIncomplete, kRunningOnFallback); kNone takes it back.
   void set_standing(HealthReason reason, Nanoseconds now);
   // The device did not answer in time.
   void stalled(HealthReason reason, Nanoseconds now);

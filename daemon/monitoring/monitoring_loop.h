@@ -43,6 +43,7 @@ class MonitoringLoop final : public FrameLoop {
 
   Status run_once(Deadline deadline) override;
   void refresh_health() override;
+  void resume() override { runner_.resume(); }
   void stop() override {}
 
   // Why the last frame was answered invalid, for people; empty after a valid one.

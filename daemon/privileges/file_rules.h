@@ -8,6 +8,11 @@
 
 namespace modeld {
 
+// Where a software OpenCL device (PoCL) keeps the code it generates: $POCL_CACHE_DIR, else a folder
+// of the state folder; empty where the configuration has no such device or there is no place. Its
+// executor makes the folder before it confines itself.
+std::filesystem::path software_device_folder(const DaemonConfig& config);
+
 // Everything the daemon may touch from before the artifact is opened until it ends. `topic_dir` is
 // the folder of its ipc sockets (empty: none). Topic files of a shared-memory transport are named
 // one by one in `topic_files`; the folder they lie in is never given.

@@ -30,7 +30,8 @@ constexpr uint64_t kReadBits = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS
 constexpr uint64_t kWriteBits = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
 constexpr uint64_t kMakeBits = LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-                               LANDLOCK_ACCESS_FS_REMOVE_DIR;
+                               LANDLOCK_ACCESS_FS_REMOVE_DIR |
+                               LANDLOCK_ACCESS_FS_REFER;  // from one folder in it to another
 // Of a rule on a file (not a folder) the kernel takes only these.
 constexpr uint64_t kFileBits = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
                                LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDevice;

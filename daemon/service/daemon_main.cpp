@@ -1,10 +1,13 @@
 #include "daemon/service/daemon_main.h"
 
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <string>
@@ -102,6 +105,23 @@ Result<DaemonConfig> configure(DaemonKind kind, const CommandLine& line) {
 
 Result<std::unique_ptr<Sandbox>> confine(const DaemonConfig& config);
 
+// Of a process that drives no device but the processor.
+DaemonConfig without_gpu(DaemonConfig config) {
+  config.device.backend = "cpu";
+  return config;
+}
+
+// What cannot be had, the driver will miss, and say so.
+void make_place_for_generated_code(const DaemonConfig& config) {
+  const auto folder = software_device_folder(config);
+  if (folder.empty()) return;
+  constexpr mode_t kOurs = 0700;
+  static_cast<void>(mkdir(folder.c_str(), kOurs));
+  // Compilers write beside it what they throw away again.
+  setenv("POCL_CACHE_DIR", folder.c_str(), 1);
+  setenv("TMPDIR", folder.c_str(), 1);
+}
+
 // Executors confine themselves as the daemon does, each for itself.
 struct ExecutorSandbox {
   std::unique_ptr<Sandbox> sandbox;
@@ -115,7 +135,12 @@ Result<std::unique_ptr<supervise::Spawner>> start_spawner(const DaemonConfig& co
     return open_executor_work(config, role, which);
   };
   const auto own = std::make_shared<ExecutorSandbox>();  // a copy in every executor
-  options.sandbox.before_artifact = [config, own](supervise::ExecutorKind) -> Status {
+  options.sandbox.before_artifact = [config, own](supervise::ExecutorKind which) -> Status {
+    if (which == supervise::ExecutorKind::kFallback) {
+      MODELD_ASSIGN(own->sandbox, confine(without_gpu(config)));
+      return {};
+    }
+    make_place_for_generated_code(config);
     MODELD_ASSIGN(own->sandbox, confine(config));
     return {};
   };
@@ -124,6 +149,7 @@ Result<std::unique_ptr<supervise::Spawner>> start_spawner(const DaemonConfig& co
     const bool fallback = which == supervise::ExecutorKind::kFallback;
     ask_for_real_time(fallback ? std::min(kFallbackPriority, config.scheduling.realtime_priority)
                                : config.scheduling.realtime_priority);
+    if (config.scheduling.lock_memory) ask_for_locked_memory();
     return own->sandbox->seal();
   };
   return supervise::Spawner::start([options](supervise::ExecutorStart start) {
@@ -170,7 +196,8 @@ int run(int argc, char** argv, DaemonKind kind, const MakeService& make) {
     spawner = std::move(started).value();
   }
   // While this is the only thread: file rules hold for threads started after them.
-  const auto sandbox = confine(*config);
+  const bool isolated = config->device.isolation == Isolation::kProcess;
+  const auto sandbox = confine(isolated ? without_gpu(*config) : *config);
   if (!sandbox.ok()) return fail(kind, sandbox.error());
   const auto stop = StopSignal::install();
   if (!stop.ok()) return fail(kind, stop.error());
@@ -180,8 +207,14 @@ int run(int argc, char** argv, DaemonKind kind, const MakeService& make) {
       Clock::real(),           [&signal] { return signal.requested(); },
       ipc::openpilot_prefix(), MODELD_VERSION,
       sandbox->get(),          spawner.get()};
-  const Status ended = make(*config, environment)->run();
+  auto service = make(*config, environment);
+  const Status ended = service->run();
   if (ended.ok()) return kExitOk;
+  if (ended.error().code == ErrorCode::kDeadline) {
+    // Something inside still hangs, and would hang its own destruction.
+    spdlog::default_logger()->flush();
+    _exit(kExitDeadline);
+  }
   if (ended.error().code == ErrorCode::kInterrupted) return signal.exit_code();
   return exit_code(ended.error().code);
 }

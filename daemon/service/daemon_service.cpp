@@ -147,10 +147,17 @@ void DaemonService::start_flight_writer() {
 
 Status DaemonService::open_engine_and_prove() {
   step("opening the artifact");
-  MODELD_ASSIGN(OpenedEngine opened, open_engine(config_, role_, environment_.spawner));
+  MODELD_ASSIGN(OpenedEngine opened, open_engine(config_, role_, surroundings()));
   engine_ = std::move(opened.engine);
   health_.artifact = std::move(opened.artifact);
   health_.device = std::move(opened.device);
+  fallback_artifact_ = std::move(opened.fallback_artifact);
+  fallback_device_ = std::move(opened.fallback_device);
+  fallback_processor_time_ = std::move(opened.fallback_processor_time);
+  if (fallback_artifact_) {
+    health_.fallback_artifact = fallback_artifact_->name + " " + fallback_artifact_->digest;
+    health_.fallback_warm_hz = config_.fallback.warm_hz;
+  }
   health_.readiness = engine_->readiness();
   if (!health_.artifact.is_signed) {
     health_.state.set_standing(HealthReason::kArtifactUnsigned, environment_.clock.monotonic());
@@ -183,6 +190,10 @@ Status DaemonService::seal_sandbox() {
     spdlog::info("sandbox complete, landlock_abi={}", health_.sandbox.landlock_abi);
   } else if (sealed.ok()) {
     spdlog::warn("sandbox incomplete: {}", health_.sandbox.text);
+    // Nothing is better than degraded without it; that the fallback answers weighs more.
+    if (engine_->fallback() != FallbackState::kActive) {
+      health_.state.set_standing(HealthReason::kSandboxIncomplete, environment_.clock.monotonic());
+    }
   }
   return sealed;
 }
@@ -208,38 +219,99 @@ void DaemonService::refresh_sensors() {
 // In good health otherwise: a device that comes late is no fault yet.
 Status DaemonService::wait_for_device(const Error& why, Nanoseconds pause) {
   spdlog::warn("{}: trying again", to_string(why));
-  engine_.reset();
   step("waiting for the device");
+  note_progress();
   MODELD_TRY(transport_->wait({}, Deadline::after(environment_.clock, pause)));
   if (environment_.stop_requested()) return Error(ErrorCode::kInterrupted, "asked to stop");
   return {};
 }
 
 Status DaemonService::prove() {
-  const auto prove_once = [&] {
-    Status proven = prove_engine(*engine_, config_, environment_.clock, environment_.stop_requested,
-                                 health_.self_test);
-    health_.readiness = engine_->readiness();
-    health_.fallback = static_cast<uint8_t>(engine_->fallback());
-    return proven;
-  };
   Status proven = prove_once();
   if (proven.ok() || proven.error().code == ErrorCode::kInterrupted) return proven;
   if (!engine_->fail_over()) return proven;
-  spdlog::error("{}: the fallback takes over", to_string(proven.error()));
   health_.took_over(to_string(proven.error()), environment_.clock.monotonic());
+  note_fallback();
   return prove_once();
 }
 
+Status DaemonService::prove_once() {
+  // Every run is progress.
+  const auto stop = [this] {
+    note_progress();
+    return environment_.stop_requested();
+  };
+  Status proven = prove_engine(*engine_, config_, environment_.clock, stop, health_.self_test);
+  health_.readiness = engine_->readiness();
+  if (proven.ok()) note_fallback();
+  return proven;
+}
+
 void DaemonService::note_fallback() {
+  if (engine_->fallback() == FallbackState::kWarm && fallback_processor_time_) {
+    health_.fallback_cpu.note(fallback_processor_time_(), environment_.clock.monotonic());
+  }
   const auto fallback = static_cast<uint8_t>(engine_->fallback());
   if (fallback == health_.fallback) return;
   health_.fallback = fallback;
+  if (engine_->fallback() == FallbackState::kWarm) return;
+  health_.fallback_warm_hz = 0;
+  health_.fallback_cpu.forget();
   if (engine_->fallback() == FallbackState::kActive) {
     spdlog::error("the fallback took over: {}", health_.fallback_text);
+    if (fallback_artifact_) health_.artifact = *fallback_artifact_;
+    if (fallback_device_) health_.device = *fallback_device_;
   } else {
     spdlog::warn("there is no fallback any more");
   }
+}
+
+EngineSurroundings DaemonService::surroundings() {
+  return {environment_.spawner, [this] { note_progress(); }};
+}
+
+void DaemonService::note_progress() {
+  notifier_.loading(config_.deadlines.load);
+}
+
+// By the policy of the supervision: a fallback is one way, without one the executor is started
+// again. Everything else that ends a loop ends the daemon.
+bool DaemonService::may_restart(const Error& why) const {
+  const bool device_failed =
+      may_come_late(why) || why.code == ErrorCode::kDeadline || why.code == ErrorCode::kCheckFailed;
+  return device_failed && health_.isolated && engine_->fallback() != FallbackState::kActive &&
+         engine_->fallback() != FallbackState::kWarm;
+}
+
+Status DaemonService::restart(FrameLoop& loop, const Error& why) {
+  if (health_.executor_restarts >= config_.device.restarts) {
+    return Error(why).in("executor, started again " + std::to_string(health_.executor_restarts) +
+                         " times (device.restarts)");
+  }
+  ++health_.executor_restarts;
+  engine_->set_restartable(health_.executor_restarts < config_.device.restarts);
+  spdlog::error("{}: starting the executor again, {} of {}", to_string(why),
+                health_.executor_restarts, config_.device.restarts);
+  health_.state.fault(HealthReason::kRestarting, to_string(why), environment_.clock.monotonic());
+  note_state();
+  step("starting the executor again");
+  const auto attempt = [this]() -> Status {
+    MODELD_TRY(restart_executor(*engine_, config_, health_.artifact.digest, surroundings()));
+    MODELD_TRY(prove_once());
+    return engine_->seal();
+  };
+  Status went = retry_device(
+      {.patience = config_.device.patience}, environment_.clock, attempt,
+      [this](const Error& late, Nanoseconds pause) { return wait_for_device(late, pause); });
+  if (!went.ok()) {
+    if (went.error().code == ErrorCode::kInterrupted) return went;
+    return Error(went.error()).in("after " + to_string(why));
+  }
+  health_.state.recovered(environment_.clock.monotonic());
+  loop.resume();
+  step("");
+  note_state();
+  return {};
 }
 
 Status DaemonService::wait_for(std::string_view what,
@@ -260,7 +332,7 @@ Status DaemonService::wait_for(std::string_view what,
 Status DaemonService::answer_frames(FrameLoop& loop) {
   step("");
   while (!environment_.stop_requested()) {
-    const Status went = loop.run_once(Deadline::after(environment_.clock, kPoll));
+    Status went = loop.run_once(Deadline::after(environment_.clock, kPoll));
     engine_->keep_fallback_warm(environment_.clock, warm_period(config_));
     note_fallback();
     note_state();
@@ -270,7 +342,10 @@ Status DaemonService::answer_frames(FrameLoop& loop) {
       refresh_sensors();
       publish_health();
     }
-    if (!went.ok()) return went;
+    if (!went.ok()) {
+      if (!may_restart(went.error())) return went;
+      MODELD_TRY(restart(loop, went.error()));
+    }
     // A device that hangs must not be fed on: the service manager ends what this process cannot.
     if (health_.state.state() != HealthState::kStalled) notifier_.progress();
   }
@@ -284,12 +359,17 @@ Status DaemonService::serve() {
   MODELD_TRY(retry_device(
       {.patience = config_.device.patience}, environment_.clock,
       [this] { return open_engine_and_prove(); },
-      [this](const Error& why, Nanoseconds pause) { return wait_for_device(why, pause); }));
+      [this](const Error& why, Nanoseconds pause) {
+        engine_.reset();
+        return wait_for_device(why, pause);
+      }));
   MODELD_TRY(seal_sandbox());
   if (environment_.stop_requested()) return Error(ErrorCode::kInterrupted, "asked to stop");
   start_flight_writer();
   start_sensors();
   ask_for_real_time(config_.scheduling.realtime_priority);
+  if (config_.scheduling.lock_memory) ask_for_locked_memory();
+  ready_ = true;
   notifier_.ready();
   MODELD_ASSIGN(loop_, make_loop());
   return answer_frames(*loop_);
@@ -297,7 +377,13 @@ Status DaemonService::serve() {
 
 void DaemonService::end_with(const Error& error) {
   health_.state.fault(reason_of(error), to_string(error), environment_.clock.monotonic());
-  notifier_.stopping();
+  // A device inside this process that hangs cannot be ended from here.
+  if (ready_ && error.code == ErrorCode::kDeadline && !health_.isolated) {
+    notifier_.status(to_string(error));
+    notifier_.stalled();
+  } else {
+    notifier_.stopping();
+  }
   if (error.code == ErrorCode::kInterrupted) {
     spdlog::info("stopping: received={} published={} valid={}", health_.frames.received,
                  health_.frames.published, health_.frames.valid);

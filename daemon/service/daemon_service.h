@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "config/daemon_config.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/frame_loop.h"
+#include "daemon/engine/open_engine.h"
 #include "daemon/health/daemon_health.h"
 #include "daemon/health/flight_writer.h"
 #include "daemon/health/health_publisher.h"
@@ -74,6 +76,11 @@ class DaemonService {
   Status open_engine_and_prove();
   Status seal_sandbox();
   Status prove();
+  Status prove_once();
+  EngineSurroundings surroundings();
+  void note_progress();
+  bool may_restart(const Error& why) const;
+  Status restart(FrameLoop& loop, const Error& why);
   Status wait_for_device(const Error& why, Nanoseconds pause);
   void note_fallback();
   Status answer_frames(FrameLoop& loop);
@@ -100,6 +107,10 @@ class DaemonService {
   std::unique_ptr<FrameLoop> loop_;
   std::unique_ptr<SensorReader> sensors_;        // nothing where there is no thread for it
   std::unique_ptr<FlightWriter> flight_writer_;  // nothing without a folder to write to
+  std::optional<ArtifactFacts> fallback_artifact_;
+  std::optional<DeviceFacts> fallback_device_;
+  std::function<Nanoseconds()> fallback_processor_time_;
+  bool ready_ = false;
   uint64_t noted_changes_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <spdlog/spdlog.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -40,6 +41,15 @@ void ask_for_real_time(uint32_t priority) {
     spdlog::info("real-time priority {}", priority);
   } else {
     spdlog::warn("{}: going on without", to_string(raised.error()));
+  }
+}
+
+void ask_for_locked_memory() {
+  // ONFAULT: the untouched part of every thread's stack need not become real.
+  if (mlockall(MCL_CURRENT | MCL_ONFAULT) == 0) {
+    spdlog::info("memory locked");
+  } else {
+    spdlog::warn("{}: going on without", to_string(errno_error("locking memory", errno)));
   }
 }
 

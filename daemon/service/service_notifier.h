@@ -1,4 +1,4 @@
-// What systemd is told: ready, status, watchdog. Without NOTIFY_SOCKET nothing happens.
+// What systemd is told: ready, status, watchdog, more time. Without NOTIFY_SOCKET nothing happens.
 #pragma once
 
 #include <string>
@@ -22,6 +22,12 @@ class ServiceNotifier {
   // To be called when, and only when, a frame was answered or frames are waited for in good health:
   // never by a timer. Sent at most four times per interval.
   void progress();
+  // Loading goes on, and somebody ends it if it does not go on for `at_most`: until then the
+  // service manager waits, for READY or, afterwards, for the next progress(). Sent at most once a
+  // second.
+  void loading(Nanoseconds at_most);
+  // This process hangs in something it cannot end: the service manager ends it now.
+  void stalled();
   void stopping();
 
   Nanoseconds watchdog_interval() const { return interval_; }  // 0: none
@@ -30,6 +36,9 @@ class ServiceNotifier {
   const Clock& clock_;
   Nanoseconds interval_ = 0;
   Nanoseconds last_ping_ = 0;
+  Nanoseconds last_extension_ = 0;
+  bool ready_ = false;
+  bool patient_ = false;  // the manager was told another interval
   std::string status_;
 };
 

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,6 +23,12 @@ namespace {
 // The daemon's deadlines end this process; its own waits are only bounded somehow.
 constexpr Nanoseconds kForLong = 3600 * kSecond;
 constexpr Nanoseconds kLookAround = kSecond;
+
+Nanoseconds processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
 
 // Tells the daemon that loading goes on.
 class ProgressWeights final : public WeightSource {
@@ -230,6 +237,7 @@ class Executor {
       page().error = status.error().code;
       put_text(page().message, to_string(status.error()));
     }
+    page().cpu_time.store(processor_time(), std::memory_order_relaxed);
     page().answered.store(number, std::memory_order_release);
     wake(page().answered);
   }

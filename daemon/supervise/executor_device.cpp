@@ -244,7 +244,8 @@ class RemoteCapture final : public Capture {
 
 Result<std::unique_ptr<ExecutorDevice>> ExecutorDevice::open(Spawner& spawner,
                                                              const Options& options) {
-  MODELD_ASSIGN(auto link, Link::spawn(spawner, options.kind, options.deadlines));
+  MODELD_ASSIGN(auto link,
+                Link::spawn(spawner, options.kind, options.deadlines, options.on_progress));
   if (Status opened = link->open(); !opened.ok()) {
     return Error(opened.error()).in(std::string(to_string(options.kind)) + " executor");
   }
@@ -297,6 +298,13 @@ bool ExecutorDevice::abandon() {
 
 Status ExecutorDevice::seal() {
   return link_->ask(Command::kSeal, {});
+}
+
+std::function<Nanoseconds()> ExecutorDevice::processor_time() const {
+  return [weak = std::weak_ptr<const Link>(link_)]() -> Nanoseconds {
+    const auto link = weak.lock();
+    return link ? link->page().cpu_time.load(std::memory_order_relaxed) : 0;
+  };
 }
 
 pid_t ExecutorDevice::pid() const {

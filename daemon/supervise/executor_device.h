@@ -2,6 +2,7 @@
 // hangs in can hang the daemon.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -34,6 +35,9 @@ class ExecutorDevice final : public Device {
     ExecutorDeadlines deadlines;
     bool mirror_states = false;
     std::string digest;  // kRefused unless the executor's artifact has it
+    // Called when loading begins and whenever it was seen to go on, at most once a second. May be
+    // empty.
+    std::function<void()> on_progress;
   };
 
   // Spawns the executor and waits until artifact and device are open. `spawner` outlives it.
@@ -54,6 +58,10 @@ class ExecutorDevice final : public Device {
   Status seal() override;
 
   pid_t pid() const;
+
+  // Reads the processor time the executor has taken, ns, as of its last answer; 0 once the device
+  // is gone, which it does not keep.
+  std::function<Nanoseconds()> processor_time() const;
 
   class Link;  // the line to the executor; shared with captures and buffers
 

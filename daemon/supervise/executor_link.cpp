@@ -40,8 +40,9 @@ std::string_view name_of(Command command) {
 }  // namespace
 
 Result<std::shared_ptr<ExecutorDevice::Link>> ExecutorDevice::Link::spawn(
-    Spawner& spawner, ExecutorKind kind, const ExecutorDeadlines& deadlines) {
-  std::shared_ptr<Link> link(new Link(spawner, kind, deadlines));
+    Spawner& spawner, ExecutorKind kind, const ExecutorDeadlines& deadlines,
+    std::function<void()> on_progress) {
+  std::shared_ptr<Link> link(new Link(spawner, kind, deadlines, std::move(on_progress)));
   MODELD_ASSIGN(link->control_, SharedMemory::create("executor", kControlBytes));
   new (link->control_.bytes().data()) ControlPage;
   MODELD_ASSIGN(auto ends, packet_pair());
@@ -154,13 +155,17 @@ Status ExecutorDevice::Link::load(Command command, const Arguments& arguments) {
   MODELD_TRY(give(command, arguments));
   uint32_t progress = page().progress.load();
   Deadline deadline = Deadline::after(real(), deadlines_.load);
+  if (on_progress_) on_progress_();
   while (true) {
     // In steps, to see progress; the last one is the deadline itself.
     const Nanoseconds step = std::min<Nanoseconds>(deadline.remaining(real()), kSecond);
     Status waited = wait(Deadline::after(real(), step));
     if (waited.ok() || waited.error().code != ErrorCode::kDeadline || !busy_) return waited;
     const uint32_t now = page().progress.load();
-    if (now != progress) deadline = Deadline::after(real(), deadlines_.load);
+    if (now != progress) {
+      deadline = Deadline::after(real(), deadlines_.load);
+      if (on_progress_) on_progress_();
+    }
     progress = now;
     if (!deadline.passed(real())) continue;
     give_up("it hung in " + std::string(name_of(command)));

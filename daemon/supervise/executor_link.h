@@ -1,9 +1,11 @@
 // The daemon's line to one executor: one command at a time, each with a deadline.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "daemon/supervise/executor_device.h"
 #include "daemon/supervise/executor_protocol.h"
@@ -15,7 +17,8 @@ namespace modeld::supervise {
 class ExecutorDevice::Link {
  public:
   static Result<std::shared_ptr<Link>> spawn(Spawner& spawner, ExecutorKind kind,
-                                             const ExecutorDeadlines& deadlines);
+                                             const ExecutorDeadlines& deadlines,
+                                             std::function<void()> on_progress);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -56,8 +59,12 @@ class ExecutorDevice::Link {
   pid_t pid() const { return process_.pid(); }
 
  private:
-  Link(Spawner& spawner, ExecutorKind kind, const ExecutorDeadlines& deadlines)
-      : spawner_(spawner), kind_(kind), deadlines_(deadlines) {}
+  Link(Spawner& spawner, ExecutorKind kind, const ExecutorDeadlines& deadlines,
+       std::function<void()> on_progress)
+      : spawner_(spawner),
+        kind_(kind),
+        deadlines_(deadlines),
+        on_progress_(std::move(on_progress)) {}
 
   ControlPage& shared() { return *reinterpret_cast<ControlPage*>(control_.bytes().data()); }
   Status load(Command command, const Arguments& arguments);
@@ -67,6 +74,7 @@ class ExecutorDevice::Link {
   Spawner& spawner_;
   const ExecutorKind kind_;
   const ExecutorDeadlines deadlines_;
+  const std::function<void()> on_progress_;
   SharedMemory control_;
   UniqueFd socket_;
   ExecutorProcess process_;

@@ -80,6 +80,7 @@ struct ControlPage {
   std::atomic<uint32_t> asked{0};     // number of the last command given
   std::atomic<uint32_t> answered{0};  // number of the last command carried out
   std::atomic<uint32_t> progress{0};  // moves while the executor loads
+  std::atomic<int64_t> cpu_time{0};   // processor time of the executor, ns, as of its last answer
 
   Command command = Command::kOpen;
   uint32_t argument = 0;

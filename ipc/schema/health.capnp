@@ -36,10 +36,16 @@ struct Health {
   selfTest @22 :SelfTest;
   inputs @23 :List(Input);
   streams @24 :List(Stream);
-  executorRestarts @25 :UInt32;
+  executorRestarts @25 :UInt32;   # of the first executor, in the daemon's life
 
   sensors @27 :List(Sensor);      # temperatures and clocks of the machine, read beside the frames
   sandbox @26 :Sandbox;
+
+  # The fallback, while there is one: what it would run, how often it is run on nothing to stay
+  # quick, and what its process takes of one processor (0.05 is 5 %), averaged over seconds.
+  fallbackArtifact @28 :Text;
+  fallbackWarmHz @29 :Float32;
+  fallbackCpuShare @30 :Float32;
 
   enum State {
     starting @0;
@@ -79,6 +85,7 @@ struct Health {
     shuttingDown @23;
     configuration @24;
     internal @25;
+    sandboxIncomplete @26;   # and configuration allows it
   }
 
   # unknown is the default on purpose: a check that never ran must not read as passed.

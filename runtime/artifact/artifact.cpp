@@ -127,6 +127,9 @@ Result<SignatureState> check_signature(const OpenFile& file, const Covered& cove
         .expecting("a signature of this header and manifest by " + key_id(section.key),
                    "one of other bytes");
   }
+  if (std::find(trust.revoked.begin(), trust.revoked.end(), section.key) != trust.revoked.end()) {
+    return refused("signed by a revoked key").expecting(describe(trust.keys), key_id(section.key));
+  }
   if (std::find(trust.keys.begin(), trust.keys.end(), section.key) != trust.keys.end()) {
     return SignatureState::kTrusted;
   }

@@ -18,6 +18,7 @@ namespace modeld {
 // Whom to believe. An empty set of keys with `allow_unsigned` false accepts nothing.
 struct TrustPolicy {
   std::vector<PublicKey> keys;
+  std::vector<PublicKey> revoked = {};  // refused whatever else is allowed
   // Development only, and reported by health: a file without signature, or signed by a key not in
   // `keys`, is accepted; block hashes are checked all the same.
   bool allow_unsigned = false;

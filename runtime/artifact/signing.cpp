@@ -121,24 +121,45 @@ Result<PublicKey> load_public_key(const std::filesystem::path& path) {
   return raw;
 }
 
-Result<std::vector<std::filesystem::path>> public_key_files(const std::filesystem::path& folder) {
+struct KeyFiles {
+  std::vector<std::filesystem::path> trusted;
+  std::vector<std::filesystem::path> revoked;
+};
+
+Result<KeyFiles> public_key_files(const std::filesystem::path& folder) {
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0) return errno_error("reading " + folder.string(), errno);
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return Error(ErrorCode::kRefused, folder.string() + ": group or others can write it")
+        .expecting("mode 0755 or less", "a mode with more");
+  }
   std::error_code failure;
-  std::vector<std::filesystem::path> files;
+  KeyFiles files;
   for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
        entry.increment(failure)) {
-    if (entry->path().extension() == ".pub") files.push_back(entry->path());
-    if (files.size() > kMaxTrustedKeys) {
+    if (entry->path().extension() == ".pub") files.trusted.push_back(entry->path());
+    if (entry->path().extension() == ".revoked") files.revoked.push_back(entry->path());
+    if (files.trusted.size() > kMaxTrustedKeys || files.revoked.size() > kMaxTrustedKeys) {
       return Error(ErrorCode::kExhausted, "too many keys in " + folder.string())
           .expecting("at most " + std::to_string(kMaxTrustedKeys), "more");
     }
   }
   if (failure) return errno_error("reading " + folder.string(), failure.value());
-  if (files.empty()) {
+  if (files.trusted.empty() && files.revoked.empty()) {
     return Error(ErrorCode::kNotFound, "no trusted key in " + folder.string())
         .expecting("at least one *.pub", "none");
   }
-  std::sort(files.begin(), files.end());
+  std::sort(files.trusted.begin(), files.trusted.end());
+  std::sort(files.revoked.begin(), files.revoked.end());
   return files;
+}
+
+Result<std::vector<PublicKey>> load_public_keys(const std::vector<std::filesystem::path>& files) {
+  std::vector<PublicKey> keys;
+  for (const auto& file : files) {
+    MODELD_ASSIGN(keys.emplace_back(), load_public_key(file));
+  }
+  return keys;
 }
 
 }  // namespace
@@ -230,17 +251,19 @@ Status save_public_key(const PublicKey& key, const std::filesystem::path& path) 
   return write_new_file(path, text, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);
 }
 
-Result<std::vector<PublicKey>> load_trusted_keys(const std::filesystem::path& file_or_folder) {
-  std::vector<std::filesystem::path> files = {file_or_folder};
+Result<TrustedKeys> load_trusted_keys(const std::filesystem::path& file_or_folder) {
+  KeyFiles files{{file_or_folder}, {}};
   std::error_code ignored;
   if (std::filesystem::is_directory(file_or_folder, ignored)) {
     MODELD_ASSIGN(files, public_key_files(file_or_folder));
   }
-  std::vector<PublicKey> keys;
-  for (const auto& file : files) {
-    MODELD_ASSIGN(keys.emplace_back(), load_public_key(file));
-  }
-  return keys;
+  TrustedKeys trusted;
+  MODELD_ASSIGN(trusted.keys, load_public_keys(files.trusted));
+  MODELD_ASSIGN(trusted.revoked, load_public_keys(files.revoked));
+  std::erase_if(trusted.keys, [&](const PublicKey& key) {
+    return std::find(trusted.revoked.begin(), trusted.revoked.end(), key) != trusted.revoked.end();
+  });
+  return trusted;
 }
 
 Result<bool> verify_signature(const PublicKey& key, const Signature& signature,

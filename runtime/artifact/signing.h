@@ -37,8 +37,14 @@ class SigningKey {
 };
 
 Status save_public_key(const PublicKey& key, const std::filesystem::path& path);  // PEM
-// A `.pub` file, or every `*.pub` of a folder (at least one).
-Result<std::vector<PublicKey>> load_trusted_keys(const std::filesystem::path& file_or_folder);
+struct TrustedKeys {
+  std::vector<PublicKey> keys;     // without the revoked ones
+  std::vector<PublicKey> revoked;  // never to be believed again
+};
+// A `.pub` file, or every `*.pub` (at least one) and `*.revoked` of a folder: both hold a public
+// key in PEM, and a revoked key is not trusted whatever `*.pub` says. One file that cannot be used
+// is an error: a revocation must not be passed over.
+Result<TrustedKeys> load_trusted_keys(const std::filesystem::path& file_or_folder);
 Result<bool> verify_signature(const PublicKey& key, const Signature& signature,
                               std::span<const std::byte> message);
 // "ed25519:" and the first 16 hex digits of the key's SHA-256: for people.

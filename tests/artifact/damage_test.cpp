@@ -37,7 +37,7 @@ TEST_F(DamageTest, CutAtEverySectionBorder) {
   }
 }
 
-TEST_F(DamageTest, CutAtEvery4KiB) {
+TEST_F(DamageTest, FieldFault35CutAtEvery4KiB) {
   write(padded_model(200'000));
   const Bytes whole = read_bytes(path_);
   for (size_t length = 0; length < whole.size(); length += 4096) {
@@ -94,7 +94,7 @@ TEST_F(DamageTest, FlippedWeightsAreRefusedInUnsignedFilesToo) {
   EXPECT_THAT(refusal(), HasSubstr("weight block 0 was altered"));
 }
 
-TEST_F(DamageTest, TruncatedWhileBeingRead) {
+TEST_F(DamageTest, FieldFault35TruncatedWhileBeingRead) {
   write(padded_model(100'000));
   auto artifact = Artifact::open(path_, trust_);
   ASSERT_TRUE(artifact.ok()) << to_string(artifact.error());

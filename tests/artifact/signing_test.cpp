@@ -76,10 +76,10 @@ TEST(Signing, KeyFilesSurviveAndKeepTheirModes) {
   EXPECT_EQ(loaded->public_key().value(), key->public_key().value());
   auto trusted = load_trusted_keys(folder / "a.pub");
   ASSERT_TRUE(trusted.ok());
-  EXPECT_EQ(trusted.value(), std::vector<PublicKey>{key->public_key().value()});
+  EXPECT_EQ(trusted->keys, std::vector<PublicKey>{key->public_key().value()});
   auto all = load_trusted_keys(folder.path());
   ASSERT_TRUE(all.ok());
-  EXPECT_EQ(all->size(), 1u);
+  EXPECT_EQ(all->keys.size(), 1u);
 }
 
 TEST(Signing, NeverOverwrites) {
@@ -107,6 +107,34 @@ TEST(Signing, KeysOthersCanReadOrWriteAreRefused) {
   auto trusted = load_trusted_keys(folder / "a.pub");
   ASSERT_FALSE(trusted.ok());
   EXPECT_THAT(to_string(trusted.error()), HasSubstr("group or others can write it"));
+}
+
+TEST(Signing, AFolderOthersCanWriteIsNoTrust) {
+  const TempDir folder;
+  const auto key = SigningKey::generate();
+  ASSERT_TRUE(save_public_key(key->public_key().value(), folder / "a.pub").ok());
+  ASSERT_TRUE(load_trusted_keys(folder.path()).ok());
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0775), 0);
+  auto trusted = load_trusted_keys(folder.path());
+  ASSERT_FALSE(trusted.ok());
+  EXPECT_EQ(trusted.error().code, ErrorCode::kRefused);
+}
+
+TEST(Signing, RevokedKeysAreTakenFromTheTrustedOnes) {
+  const TempDir folder;
+  const auto a = SigningKey::generate()->public_key().value();
+  const auto b = SigningKey::generate()->public_key().value();
+  ASSERT_TRUE(save_public_key(a, folder / "a.pub").ok());
+  ASSERT_TRUE(save_public_key(b, folder / "b.pub").ok());
+  ASSERT_TRUE(save_public_key(a, folder / "lost-laptop.revoked").ok());
+  const auto trusted = load_trusted_keys(folder.path());
+  ASSERT_TRUE(trusted.ok());
+  EXPECT_EQ(trusted->keys, std::vector<PublicKey>{b});
+  EXPECT_EQ(trusted->revoked, std::vector<PublicKey>{a});
+  // A single file is what it says.
+  EXPECT_EQ(load_trusted_keys(folder / "a.pub")->keys, std::vector<PublicKey>{a});
+  write_text(folder / "other.revoked", "no key", 0644);
+  EXPECT_FALSE(load_trusted_keys(folder.path()).ok());
 }
 
 TEST(Signing, OtherFilesAreNoKeys) {

@@ -261,7 +261,7 @@ TEST_F(ExternalDataTest, ReadsBesideTheModel) {
   EXPECT_TRUE(read({{"location", "sub/w.bin"}, {"offset", "16"}}).ok());
 }
 
-TEST_F(ExternalDataTest, LocationsOutsideAreRefused) {
+TEST_F(ExternalDataTest, FieldFault35LocationsOutsideAreRefused) {
   write("outside.bin", std::string(64, 'x'));
   expect_refusal(read({{"location", "../outside.bin"}}), "leaves the model's folder");
   expect_refusal(read({{"location", "sub/../../outside.bin"}}), "leaves the model's folder");
@@ -269,7 +269,7 @@ TEST_F(ExternalDataTest, LocationsOutsideAreRefused) {
   expect_refusal(read({{"location", ""}}), "no valid location");
 }
 
-TEST_F(ExternalDataTest, LinksAreRefused) {
+TEST_F(ExternalDataTest, FieldFault35LinksAreRefused) {
   write("outside.bin", std::string(64, 'x'));
   std::filesystem::create_symlink(folder_ / "outside.bin", folder_ / "models/link.bin");
   expect_refusal(read({{"location", "link.bin"}}), "symbolic link");
@@ -281,7 +281,7 @@ TEST_F(ExternalDataTest, LinksAreRefused) {
   expect_refusal(read({{"location", "hard.bin"}}), "1 hard link");
 }
 
-TEST_F(ExternalDataTest, RangesMustFitTheFile) {
+TEST_F(ExternalDataTest, FieldFault35RangesMustFitTheFile) {
   expect_refusal(read({{"location", "w.bin"}, {"offset", "20"}}), "ends beyond the file");
   expect_refusal(read({{"location", "w.bin"}, {"offset", "18446744073709551610"}}),
                  "ends beyond the file");
@@ -292,7 +292,7 @@ TEST_F(ExternalDataTest, RangesMustFitTheFile) {
   expect_refusal(read({{"location", "folder.bin"}}), "not a regular file");
 }
 
-TEST_F(ExternalDataTest, AFileWrittenToBetweenTwoReadsIsRefused) {
+TEST_F(ExternalDataTest, FieldFault35AFileWrittenToBetweenTwoReadsIsRefused) {
   const auto path = folder_ / "models/w.bin";
   const auto after = [&](const std::function<void()>& change) {
     write("models/w.bin", std::string(28, '\0'));
@@ -318,7 +318,7 @@ TEST_F(ExternalDataTest, AFileWrittenToBetweenTwoReadsIsRefused) {
   EXPECT_EQ((*replaced)[0], std::byte{0});
 }
 
-TEST_F(ExternalDataTest, OverlappingRangesAreRefused) {
+TEST_F(ExternalDataTest, FieldFault35OverlappingRangesAreRefused) {
   OnnxBuilder builder = small_graph();
   builder.floats("v", {3}, {0, 0, 0});
   make_external(*builder.graph().mutable_initializer(0), {{"location", "w.bin"}});

@@ -148,7 +148,7 @@ TEST(FoldBatchNorm, IntoGemmOfEitherLayout) {
 }
 
 // Field fault 31: variances 0, 1e-12 and 1e4, an odd epsilon, ranks 3 and 5.
-TEST(FoldBatchNorm, ExtremeVariancesAndOtherRanks) {
+TEST(FoldBatchNorm, FieldFault31ExtremeVariancesAndOtherRanks) {
   const HostTensor variance = make_tensor(DType::kFloat32, {3}, {0, 1e-12, 1e4});
   OnnxBuilder one = graph({1, 2, 7});
   one.constant("w", seeded({3, 2, 3}, 1));

@@ -82,8 +82,10 @@ name = "Mali-G78 r0p1"
 software = true
 isolation = "process"
 patience_ms = 20
+restarts = 8
 [fallback]
 enabled = true
+artifact = "/a/small.model"
 threads = 2
 warm_hz = 3
 [camera]
@@ -108,6 +110,7 @@ frame_budget_ms = 25
 rate_hz = 4
 [scheduling]
 realtime_priority = 12
+lock_memory = false
 [state]
 dir = "/s"
 [selftest]
@@ -120,8 +123,8 @@ level = "debug"
   DaemonConfig want;
   want.kind = DaemonKind::kModeld;
   want.artifact = {"/a/b.model", "/a/keys", true};
-  want.device = {"reference", 7, "Mali-G78 r0p1", true, Isolation::kProcess, 20 * kMillisecond};
-  want.fallback = {true, 2, 3};
+  want.device = {"reference", 7, "Mali-G78 r0p1", true, Isolation::kProcess, 20 * kMillisecond, 8};
+  want.fallback = {true, "/a/small.model", 2, 3};
   want.camera = {"other-1", "/x", FrameInput::kZeroCopy, FrameInput::kZeroCopy, FrameInput::kUpload,
                  3,         2};
   want.transport = {TransportKind::kZmqTcp, "/y", TopicNames::kOld};
@@ -130,7 +133,7 @@ level = "debug"
   want.health = {4};
   want.selftest = {9};
   want.log = {"debug"};
-  want.scheduling = {12};
+  want.scheduling = {12, false};
   want.state = {"/s"};
   EXPECT_EQ(report.config, want);
 }

@@ -79,7 +79,7 @@ std::vector<std::byte> picture(const Capture& capture) {
   return {bytes.begin(), bytes.end()};
 }
 
-TEST_P(Conformance, UploadedFramesWarpBitForBit) {
+TEST_P(Conformance, FieldFault30UploadedFramesWarpBitForBit) {
   SplitMix64 random(11);
   for (const auto& [layout, fill] : std::vector<std::pair<std::string, std::optional<int64_t>>>{
            {"yuv420_planes", std::nullopt}, {"luma", 16}, {"luma", std::nullopt}}) {

@@ -1,6 +1,10 @@
 // inspect, bench, selftest, devices: the shapes of what they report.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <map>
+
+#include "runtime/base/file.h"
 #include "runtime/device/backends.h"
 #include "tests/modelctl/tool.h"
 #include "tests/support/tiny_model.h"
@@ -96,6 +100,22 @@ TEST_F(MeasureTest, BenchReportsTheAgreedMembers) {
   EXPECT_GT(report["peak_gflops"].get<double>(), report["gflops"].get<double>());
   EXPECT_GT(report["peak_rss_mb"].get<double>(), 1);
   EXPECT_GT(report["load_ms"].get<double>(), 0);
+}
+
+// What two devices' warps make of one frame can be laid side by side.
+TEST_F(MeasureTest, FieldFault33InputsOfTwoBackendsAreDumpedAndEqual) {
+  std::map<std::string, std::string> files;
+  for (const std::string backend : {"reference", "cpu"}) {
+    const ToolResult result = tool({"bench", "tiny.model", "--backend", backend, "--runs", "1",
+                                    "--warmup", "0", "--dump-inputs", "in_" + backend});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    for (const auto& entry : std::filesystem::directory_iterator(path("in_" + backend))) {
+      files[backend] = read_text_file(entry.path(), 1 << 20).value();
+    }
+  }
+  // The warp's picture and the header before it.
+  EXPECT_GT(files["cpu"].size(), 128u);
+  EXPECT_EQ(files["cpu"], files["reference"]);
 }
 
 TEST_F(MeasureTest, BenchAcceptsIntoTheSignedArtifact) {

@@ -103,7 +103,7 @@ TEST(DeviceShapes, DefaultsAgree) {
   expect_as_reference(std::nullopt, mixed(DType::kFloat32), 1e-4);
 }
 
-TEST(DeviceShapes, GroupsAndShortVectorsAgree) {
+TEST(DeviceShapes, FieldFault32GroupsAndShortVectorsAgree) {
   expect_as_reference(gpu_traits(), mixed(DType::kFloat32), 1e-4);
 }
 

@@ -43,7 +43,7 @@ TEST(SelectDevice, MoreComputeUnitsThenTheFirst) {
   EXPECT_EQ(chosen({kLarge, kLarge}, {}), 0u);
 }
 
-TEST(SelectDevice, SoftwareOnlyOnRequest) {
+TEST(SelectDevice, FieldFault32SoftwareOnlyOnRequest) {
   const auto found = select_device(std::vector{kSoft}, {});
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);

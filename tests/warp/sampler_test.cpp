@@ -73,13 +73,13 @@ TEST_P(SamplerTest, IdentityFillsTheSixPlanes) {
                                        9, 11, 25, 27, 100, 100, 100, 100, 200, 200, 200, 200}));
 }
 
-TEST_P(SamplerTest, ExactHalvesGoToTheEvenColumn) {
+TEST_P(SamplerTest, FieldFault30ExactHalvesGoToTheEvenColumn) {
   const auto out = columns_seen(GetParam(), {{1, 0, 0.5f, 0, 1, 0, 0, 0, 1}});
   // 0.5 -> 0, 1.5 -> 2, 2.5 -> 2, 3.5 -> 4, ...
   for (uint32_t x = 0; x < 20; ++x) EXPECT_EQ(out[x], x % 2 == 0 ? x : x + 1) << x;
 }
 
-TEST_P(SamplerTest, EdgesClamp) {
+TEST_P(SamplerTest, FieldFault30EdgesClamp) {
   const auto left = columns_seen(GetParam(), {{1, 0, -2.5f, 0, 1, 0, 0, 0, 1}});
   EXPECT_EQ((std::vector<uint8_t>(left.begin(), left.begin() + 6)),
             (std::vector<uint8_t>{0, 0, 0, 0, 2, 2}));
@@ -88,7 +88,7 @@ TEST_P(SamplerTest, EdgesClamp) {
             (std::vector<uint8_t>{196, 196, 198, 198, 199, 199}));
 }
 
-TEST_P(SamplerTest, EdgesFillByTheRoundedCoordinate) {
+TEST_P(SamplerTest, FieldFault30EdgesFillByTheRoundedCoordinate) {
   // -2.5 -> -2 and -1.5 -> -2 outside; -0.5 -> -0 is inside.
   const auto left = columns_seen(GetParam(), {{1, 0, -2.5f, 0, 1, 0, 0, 0, 1}}, uint8_t{16});
   EXPECT_EQ((std::vector<uint8_t>(left.begin(), left.begin() + 6)),
@@ -99,7 +99,7 @@ TEST_P(SamplerTest, EdgesFillByTheRoundedCoordinate) {
             (std::vector<uint8_t>{196, 196, 198, 198, 16, 16}));
 }
 
-TEST_P(SamplerTest, DenominatorsOfEitherSign) {
+TEST_P(SamplerTest, FieldFault30DenominatorsOfEitherSign) {
   const auto plus = columns_seen(GetParam(), {{2, 0, 6, 0, 2, 0, 0, 0, 2}});
   const auto minus = columns_seen(GetParam(), {{-2, 0, -6, 0, -2, 0, 0, 0, -2}});
   for (uint32_t x = 0; x < 20; ++x) EXPECT_EQ(plus[x], x + 3);

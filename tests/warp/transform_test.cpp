@@ -63,7 +63,7 @@ TEST(Transform, RefusesWhatIsNotInvertible) {
             "transform is not invertible");
 }
 
-TEST(Transform, RefusesADenominatorOfBothSignsOrZero) {
+TEST(Transform, FieldFault30RefusesADenominatorOfBothSignsOrZero) {
   const std::string want = "transform denominator changes sign or is zero inside the output";
   EXPECT_EQ(refusal({{1, 0, 0, 0, 1, 0, 0.01f, 0, -1}}), want);  // sign change at x = 100
   EXPECT_EQ(refusal({{1, 0, 0, 0, 1, 0, 0, -0.01f, 1}}), want);  // at y = 100

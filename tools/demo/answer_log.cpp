@@ -95,6 +95,12 @@ HeardHealth copy_health(wire::Health::Reader message) {
     health.phases.push_back({phase.getName().cStr(), phase.getCount(), phase.getP50Ms(),
                              phase.getP99Ms(), phase.getP999Ms(), phase.getMaxMs()});
   }
+  health.fallback = enumerant(message.getFallback());
+  health.fallback_artifact = message.getFallbackArtifact().cStr();
+  health.fallback_warm_hz = message.getFallbackWarmHz();
+  health.fallback_cpu_share = message.getFallbackCpuShare();
+  health.artifact_digest = message.getArtifact().getDigest().cStr();
+  health.executor_restarts = message.getExecutorRestarts();
   health.streams_connected = message.getStreams().size() != 0;
   for (const auto stream : message.getStreams()) {
     health.streams_connected = health.streams_connected && stream.getConnected();

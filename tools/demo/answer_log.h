@@ -36,6 +36,12 @@ struct HeardHealth {
   std::vector<std::pair<std::string, uint64_t>> invalids;  // counts above 0
   std::vector<Phase> phases;
   bool streams_connected = false;  // there are streams, and all of them are
+  std::string fallback;            // none, warm, cold, active
+  std::string fallback_artifact;
+  double fallback_warm_hz = 0;
+  double fallback_cpu_share = 0;
+  std::string artifact_digest;
+  uint64_t executor_restarts = 0;
 };
 
 struct Answer {

@@ -14,6 +14,7 @@
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/latency_summary.h"
 #include "tools/modelctl/model_source.h"
+#include "tools/modelctl/output_files.h"
 #include "tools/modelctl/peak_flops.h"
 #include "tools/modelctl/progress.h"
 #include "tools/modelctl/report.h"
@@ -33,6 +34,7 @@ struct Options {
   double deadline_ms = 50;
   bool accept = false;
   std::string sign;
+  std::string dump_inputs;
   bool json = false;
 };
 
@@ -94,6 +96,31 @@ Json phases_json(const Samples& samples) {
         summary_json(summarise(samples.phases[i]));
   }
   return phases;
+}
+
+// What the network is given: the pictures as this device's warps made them, of the frames that are
+// measured. Two devices' files can be compared byte by byte.
+Status dump_inputs(const LoadedModel& loaded, Device& device, const CaptureOptions& options,
+                   const std::string& folder) {
+  Program program = loaded.model.program;
+  program.outputs.clear();
+  for (const Op& op : program.ops) {
+    if (op.phase != Phase::kWarp) continue;
+    program.outputs.insert(program.outputs.end(), op.outputs.begin(), op.outputs.end());
+  }
+  if (program.outputs.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "--dump-inputs")
+        .expecting("a model with a warp in it", "none");
+  }
+  MODELD_ASSIGN(const auto capture, device.record(program, *loaded.model.weights, options));
+  for (size_t i = 0; i < capture->inputs().size(); ++i) {
+    fill_reference_input(loaded.model.contract, i, kInputSeed, 0, capture->staging(i));
+  }
+  MODELD_ASSIGN(Submission * submission, capture->replay());
+  MODELD_TRY(submission->wait(Deadline::after(Clock::real(), kReplayDeadline)));
+  MODELD_ASSIGN(const Json files, write_outputs(*capture, folder));
+  static_cast<void>(files);
+  return {};
 }
 
 struct Bench {
@@ -203,6 +230,9 @@ Status measure(const Options& options, const SigningKey* key) {
     fill_reference_input(loaded.model.contract, i, kInputSeed, 0, capture->staging(i));
   }
   note_interrupts();
+  if (!options.dump_inputs.empty()) {
+    MODELD_TRY(dump_inputs(loaded, *device, capture_options, options.dump_inputs));
+  }
   Samples warm;
   MODELD_TRY(run_many(*capture, options.warmup, "warming up", warm));
   MODELD_TRY(run_many(*capture, options.runs, "measuring", bench.samples));
@@ -242,6 +272,8 @@ void add_bench(CLI::App& app, Action& chosen) {
       .with_default();
   command.add_flag("--accept", options->accept,
                    "Write the worst time into the artifact as accepted on this device");
+  command.add_option("--dump-inputs", options->dump_inputs,
+                     "Folder for what the device's warps make of the frames, one NAME.npy each");
   command.add_option("--sign", options->sign, "Private key for --accept");
   command.add_json_flag(options->json);
   command.set_example("modelctl bench driving.model --backend cpu --runs 1000 --json");

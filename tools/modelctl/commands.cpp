@@ -17,6 +17,8 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_selftest(app, chosen);
   add_conformance(app, chosen);
   add_devices(app, chosen);
+  add_install(app, chosen);
+  add_rollback(app, chosen);
   add_config(app, chosen);
   add_camera(app, chosen);
   add_dump(app, chosen);

@@ -50,7 +50,9 @@ Result<TrustPolicy> trust_policy(const std::string& trust) {
     policy.allow_unsigned = true;
     return policy;
   }
-  MODELD_ASSIGN(policy.keys, load_trusted_keys(trust));
+  MODELD_ASSIGN(TrustedKeys trusted, load_trusted_keys(trust));
+  policy.keys = std::move(trusted.keys);
+  policy.revoked = std::move(trusted.revoked);
   return policy;
 }
 

@@ -55,6 +55,40 @@ TEST_F(HealthPublisherTest, SensorsSayWhetherTheyAreStale) {
             1u);
 }
 
+TEST_F(HealthPublisherTest, SaysWhatTheFallbackCostsAndHowOftenTheExecutorWasStarted) {
+  health_.fallback = 1;
+  health_.fallback_artifact = "small abcd";
+  health_.fallback_warm_hz = 2;
+  health_.executor_restarts = 3;
+  // A quarter of a second of processor time in five seconds.
+  health_.fallback_cpu.note(kSecond, clock_.monotonic());
+  health_.fallback_cpu.note(kSecond + 250 * kMillisecond, clock_.monotonic() + 5 * kSecond);
+  ASSERT_TRUE(publisher_.publish(health_).ok());
+  EXPECT_EQ(hear([](wire::Health::Reader message) {
+              EXPECT_EQ(message.getFallback(), wire::Health::Fallback::WARM);
+              EXPECT_STREQ(message.getFallbackArtifact().cStr(), "small abcd");
+              EXPECT_EQ(message.getFallbackWarmHz(), 2);
+              EXPECT_FLOAT_EQ(message.getFallbackCpuShare(), 0.05f);
+              EXPECT_EQ(message.getExecutorRestarts(), 3u);
+            }),
+            1u);
+}
+
+TEST_F(HealthPublisherTest, IncompleteSandboxIsAReasonWithItsText) {
+  health_.state.begin_self_test(clock_.monotonic());
+  health_.state.self_test_passed(clock_.monotonic());
+  health_.sandbox.text = "no Landlock";
+  health_.state.set_standing(HealthReason::kSandboxIncomplete, clock_.monotonic());
+  health_.answered({}, InvalidReason::kNone, clock_.monotonic());
+  ASSERT_TRUE(publisher_.publish(health_).ok());
+  EXPECT_EQ(hear([](wire::Health::Reader message) {
+              EXPECT_EQ(message.getState(), wire::Health::State::DEGRADED);
+              EXPECT_EQ(message.getReason(), wire::Health::Reason::SANDBOX_INCOMPLETE);
+              EXPECT_STREQ(message.getReasonText().cStr(), "no Landlock");
+            }),
+            1u);
+}
+
 TEST_F(HealthPublisherTest, TwiceASecondAndOnEveryChange) {
   for (int i = 0; i < 100; ++i) {  // 10 s in steps of 100 ms
     ASSERT_TRUE(publisher_.publish_if_due(health_).ok());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tests/support/temp_dir.h"
 
@@ -44,6 +45,25 @@ TEST(FileRulesTest, AParameterFolderThatIsNotThereYetIsAwaitedInTheNearestOneTha
   EXPECT_TRUE(given(file_rules(config, ""), folder.path(), FileAccess::kRead));
   config.inputs.params_dir = "/no_such_folder_of_modeld/params/d";
   EXPECT_FALSE(given(file_rules(config, ""), "/", FileAccess::kRead));
+}
+
+TEST(FileRulesTest, FieldFault40DevicesAreGivenToTheBackendThatDrivesThem) {
+  const test::TempDir state;
+  DaemonConfig config = default_config(DaemonKind::kModeld);
+  config.state.dir = state.path();
+  EXPECT_FALSE(given(file_rules(config, ""), "/dev/dri", FileAccess::kDevice));
+  config.device.backend = "opencl";
+  const FileRules gpu = file_rules(config, "");
+  EXPECT_TRUE(given(gpu, "/dev/dri", FileAccess::kDevice));
+  EXPECT_TRUE(given(gpu, "/dev/kgsl-3d0", FileAccess::kDevice));
+  EXPECT_FALSE(given(gpu, "/usr", FileAccess::kExecute));
+  // PoCL has no device node; it has a compiler.
+  config.device.software = true;
+  unsetenv("POCL_CACHE_DIR");
+  const FileRules software = file_rules(config, "");
+  EXPECT_FALSE(given(software, "/dev/dri", FileAccess::kDevice));
+  EXPECT_TRUE(given(software, "/usr", FileAccess::kExecute));
+  EXPECT_TRUE(given(software, state / "pocl", FileAccess::kOwn));
 }
 
 TEST(FileRulesTest, TheAuditDoesNotAskForWhatIsOurs) {

@@ -89,5 +89,47 @@ TEST(FieldFault39, StatusIsSentWhenItChanges) {
   EXPECT_EQ(manager.received(), (Messages{"STATUS=recording", "STATUS=ok", "STOPPING=1"}));
 }
 
+// While loading goes on the manager waits as long as the daemon itself does, and a little more.
+TEST(FieldFault39, LoadingAsksForMoreTimeBeforeReadyAndAfter) {
+  NotifySocket manager;
+  setenv("WATCHDOG_USEC", "2000000", 1);
+  ManualClock clock{kSecond};
+  ServiceNotifier notifier(clock);
+  for (int i = 0; i < 40; ++i) {  // four seconds of progress
+    notifier.loading(60 * kSecond);
+    clock.advance(100 * kMillisecond);
+  }
+  EXPECT_EQ(manager.received(), Messages(4, "EXTEND_TIMEOUT_USEC=65000000"));
+  notifier.ready();
+  manager.received();
+  // Loading again later: the watchdog waits, until frames are answered.
+  clock.advance(10 * kMillisecond);
+  notifier.loading(60 * kSecond);
+  notifier.loading(60 * kSecond);
+  EXPECT_EQ(manager.received(), Messages{"WATCHDOG_USEC=65000000\nWATCHDOG=1"});
+  notifier.progress();
+  EXPECT_EQ(manager.received(), Messages{"WATCHDOG_USEC=2000000\nWATCHDOG=1"});
+  notifier.progress();
+  EXPECT_TRUE(manager.received().empty());
+}
+
+TEST(FieldFault39, LoadingWithoutAWatchdogTellsNothingAfterReady) {
+  NotifySocket manager;
+  ManualClock clock{kSecond};
+  ServiceNotifier notifier(clock);
+  notifier.ready();
+  manager.received();
+  notifier.loading(60 * kSecond);
+  EXPECT_TRUE(manager.received().empty());
+}
+
+TEST(FieldFault39, AStallTheDaemonCannotEndTriggersTheWatchdog) {
+  NotifySocket manager;
+  ManualClock clock;
+  ServiceNotifier notifier(clock);
+  notifier.stalled();
+  EXPECT_EQ(manager.received(), Messages{"WATCHDOG=trigger"});
+}
+
 }  // namespace
 }  // namespace modeld

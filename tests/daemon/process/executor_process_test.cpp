@@ -1,0 +1,210 @@
+// Executors of a running daemon that die or hang: what others hear, and what the daemon does.
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "daemon/privileges/landlock.h"
+#include "ipc/transport/zmq_transport.h"
+#include "runtime/artifact/artifact_writer.h"
+#include "runtime/artifact/signing.h"
+#include "runtime/base/exit_codes.h"
+#include "tests/daemon/process/daemon_process.h"
+#include "tools/compile/compile.h"
+#include "tools/demo/answer_log.h"
+#include "tools/feed/program_files.h"
+#include "tools/feed/scene_feed.h"
+#include "tools/images/draw.h"
+
+namespace modeld {
+namespace {
+
+// The cabin's daemon with frames at 20 Hz, and somebody who listens.
+class ServedDaemon : public DaemonProcess {
+ protected:
+  void serve(const std::string& settings, const std::filesystem::path& trust = models_->trust) {
+    ipc::ZmqOptions zmq;
+    zmq.ipc_dir = folder_ / "ipc";
+    auto transport = ipc::ZmqTransport::create(real(), zmq);
+    ASSERT_TRUE(transport.ok()) << to_string(transport.error());
+    transport_ = std::move(transport).value();
+    auto log = AnswerLog::create(real(), *transport_);
+    ASSERT_TRUE(log.ok());
+    answers_ = std::move(log).value();
+    child_.emplace(
+        start(DMONITORINGMODELD_PROGRAM, config(models_->monitoring, false, trust) + settings));
+    SceneOptions scene;
+    scene.socket_dir = folder_ / "cameras";
+    auto feed = SceneFeed::create(real(), *transport_, scene, *draw_road_scene(482, 302),
+                                  *draw_cabin_scene(482, 302));
+    ASSERT_TRUE(feed.ok()) << to_string(feed.error());
+    feed_ = std::move(feed).value();
+    thread_ =
+        std::thread([this] { EXPECT_TRUE(feed_->run([this] { return stop_.load(); }).ok()); });
+  }
+  void TearDown() override {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    DaemonProcess::TearDown();
+  }
+
+  const HeardHealth& health() const { return answers_->monitoring().health; }
+  bool listen_until(const std::function<bool()>& condition) {
+    return wait_for([&] {
+      EXPECT_TRUE(answers_->listen(Deadline::after(real(), 20 * kMillisecond)).ok());
+      return condition();
+    });
+  }
+  pid_t spawner() const { return child_named(child_->pid(), "spawner"); }
+  pid_t executor() const { return child_named(spawner(), "executor"); }
+  void signal_executor(int number) {
+    const pid_t pid = executor();
+    ASSERT_GT(pid, 0) << log_text();
+    EXPECT_EQ(kill(pid, number), 0);
+  }
+
+  std::unique_ptr<ipc::Transport> transport_;
+  std::unique_ptr<AnswerLog> answers_;
+  std::optional<ChildProcess> child_;
+  std::unique_ptr<SceneFeed> feed_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+constexpr const char* kIsolated = "[device]\nisolation = \"process\"\n";
+constexpr const char* kPatientFrames = "[deadlines]\ninference_ms = 1000\n";
+
+// Field fault 24: the executor dies; the fallback answers and says so.
+TEST_F(ServedDaemon, FieldFault24KilledExecutorIsFollowedByTheFallback) {
+  serve(std::string(kIsolated) + "[fallback]\nenabled = true\nwarm_hz = 5\n" + kPatientFrames);
+  EXPECT_TRUE(listen_until([&] { return health().valid >= 10; })) << log_text();
+  EXPECT_EQ(health().fallback, "warm");
+  EXPECT_FLOAT_EQ(static_cast<float>(health().fallback_warm_hz), 5.0f);
+  EXPECT_NE(health().fallback_artifact.find(health().artifact_digest), std::string::npos);
+  EXPECT_GT(child_named(spawner(), "fallback"), 0);
+  // Measured over seconds; the process does something, and not all the time.
+  EXPECT_TRUE(listen_until([&] { return health().fallback_cpu_share > 0; })) << log_text();
+  EXPECT_LT(health().fallback_cpu_share, 4.0);
+  signal_executor(SIGKILL);
+  const uint64_t before = health().valid;
+  EXPECT_TRUE(listen_until([&] {
+    return health().valid >= before + 20 && health().reason == "runningOnFallback";
+  })) << log_text();
+  EXPECT_NE(health().text.find("primary executor ended by itself"), std::string::npos)
+      << health().text;
+  EXPECT_EQ(health().fallback, "active");
+  EXPECT_EQ(health().executor_restarts, 0u);
+  const pid_t gone = spawner();
+  expect_quick_end(*child_);
+  // Nobody is left behind.
+  EXPECT_NE(kill(gone, 0), 0);
+}
+
+// The fallback may run another file, which must offer the same.
+TEST_F(ServedDaemon, FallbackMayRunASmallerModel) {
+  auto key = SigningKey::generate();
+  ASSERT_TRUE(key.ok());
+  const auto keys = folder_ / "keys";
+  std::filesystem::create_directory(keys);
+  ASSERT_TRUE(save_public_key(*key->public_key(), keys / "small.pub").ok());
+  std::filesystem::copy_file(models_->trust, keys / "first.pub");
+  compile::CompileOptions options;
+  options.pipeline = *find_pipeline("monitoring.toml");
+  options.precision = Precision::kBFloat16;  // half the weights
+  const auto small =
+      compile::compile_onnx(models_->monitoring.parent_path() / "monitoring.onnx", options);
+  ASSERT_TRUE(small.ok()) << to_string(small.error());
+  const auto path = folder_ / "small.model";
+  ASSERT_TRUE(write_artifact(path, small->model, &*key).ok());
+  serve(std::string(kIsolated) + "[fallback]\nenabled = true\nartifact = \"" + path.string() +
+            "\"\n" + kPatientFrames,
+        keys);
+  EXPECT_TRUE(listen_until([&] { return health().valid >= 10; })) << log_text();
+  const std::string first = health().artifact_digest;
+  EXPECT_EQ(health().fallback, "warm");
+  EXPECT_EQ(health().fallback_artifact.find(first), std::string::npos);
+  const std::string announced = health().fallback_artifact;
+  signal_executor(SIGKILL);
+  const uint64_t before = health().valid;
+  EXPECT_TRUE(listen_until([&] {
+    return health().valid >= before + 10 && health().reason == "runningOnFallback";
+  })) << log_text();
+  EXPECT_NE(health().artifact_digest, first);
+  EXPECT_NE(announced.find(health().artifact_digest), std::string::npos);
+  expect_quick_end(*child_);
+}
+
+TEST_F(ServedDaemon, FallbackModelOfAnotherRoleIsRefused) {
+  auto child =
+      start(DMONITORINGMODELD_PROGRAM, config(models_->monitoring, false, models_->trust) +
+                                           kIsolated + "[fallback]\nenabled = true\nartifact = \"" +
+                                           models_->driving.string() + "\"\n");
+  EXPECT_EQ(exit_code_of(child), kExitRefused) << log_text();
+  EXPECT_NE(log_text().find("fallback.artifact"), std::string::npos) << log_text();
+}
+
+// Without a fallback the executor is started again, a bounded number of times, and health says so.
+TEST_F(ServedDaemon, FieldFault20KilledExecutorIsStartedAgainAndThenTheDaemonEnds) {
+  serve(std::string(kIsolated) + "restarts = 1\n" + kPatientFrames);
+  EXPECT_TRUE(listen_until([&] { return health().valid >= 5; })) << log_text();
+  signal_executor(SIGKILL);
+  EXPECT_TRUE(listen_until([&] { return health().reason == "restarting"; })) << log_text();
+  EXPECT_NE(health().text.find("primary executor ended by itself"), std::string::npos)
+      << health().text;
+  const uint64_t before = health().valid;
+  EXPECT_TRUE(listen_until([&] { return health().valid >= before + 5; })) << log_text();
+  EXPECT_EQ(health().executor_restarts, 1u);
+  EXPECT_TRUE(listen_until([&] { return health().state == "ok"; })) << log_text();
+  // Every frame that was taken has an answer.
+  EXPECT_EQ(health().received, health().published);
+  signal_executor(SIGKILL);
+  EXPECT_EQ(exit_code_of(*child_), kExitDevice) << log_text();
+  EXPECT_NE(log_text().find("started again 1 times (device.restarts)"), std::string::npos)
+      << log_text();
+}
+
+// The same for one that hangs: it is ended at its deadline.
+TEST_F(ServedDaemon, FieldFault21StoppedExecutorIsStartedAgainAndThenTheDaemonEnds) {
+  serve(std::string(kIsolated) + "restarts = 1\n" + kPatientFrames);
+  EXPECT_TRUE(listen_until([&] { return health().valid >= 5; })) << log_text();
+  signal_executor(SIGSTOP);
+  EXPECT_TRUE(listen_until([&] { return health().executor_restarts == 1; })) << log_text();
+  const uint64_t before = health().valid;
+  EXPECT_TRUE(listen_until([&] { return health().valid >= before + 5; })) << log_text();
+  signal_executor(SIGSTOP);
+  EXPECT_EQ(exit_code_of(*child_), kExitDeadline) << log_text();
+}
+
+// Generated code, a compiler and a linker behind an OpenCL driver, under the sandbox as it ships.
+TEST_F(ServedDaemon, FieldFault40OpenclAnswersWhereNothingMayBeExecutedAfterwards) {
+  serve(
+      "[device]\nbackend = \"opencl\"\nsoftware = true\nisolation = \"process\"\n"
+      "[deadlines]\ninference_ms = 5000\n[state]\ndir = \"" +
+      (folder_ / "other").string() + "\"\n");
+  const auto missing = [&] {
+    return log_text().find("no OpenCL device") != std::string::npos ||
+           log_text().find("no OpenCL platform") != std::string::npos;
+  };
+  EXPECT_TRUE(listen_until([&] { return health().valid >= 3 || missing(); })) << log_text();
+  if (missing()) GTEST_SKIP() << "this machine has no OpenCL device";
+  if (landlock_abi() != 0) {
+    EXPECT_NE(log_text().find("sandbox complete"), std::string::npos) << log_text();
+  }
+  expect_quick_end(*child_);
+}
+
+TEST_F(ServedDaemon, IncompleteSandboxIsAReason) {
+  std::string text = "[sandbox]\nmode = \"off\"\n";
+  std::string base = config(models_->monitoring, false, models_->trust);
+  base.resize(base.find("[sandbox]"));
+  serve("");
+  EXPECT_TRUE(listen_until([&] { return health().state == "ok"; })) << log_text();
+  expect_quick_end(*child_);
+  child_.emplace(start(DMONITORINGMODELD_PROGRAM, base + text));
+  EXPECT_TRUE(listen_until([&] { return health().reason == "sandboxIncomplete"; })) << log_text();
+  EXPECT_EQ(health().text, "switched off by configuration");
+  EXPECT_EQ(health().state, "degraded");
+  expect_quick_end(*child_);
+}
+
+}  // namespace
+}  // namespace modeld
