@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Every test plain, then those that differ without hand-written SIMD, then, with the address and
 # undefined-behaviour sanitizers, some rooms (named below and in the output) and short runs of the
-# fuzzers. The last line is `N passed, N failed, N skipped`, counting test cases of all three builds
-# (a fuzzer is one). Safe to run again.
+# fuzzers, then, with the thread sanitizer, the rooms with threads. The last line is
+# `N passed, N failed, N skipped`, counting test cases of all four builds (a fuzzer is one). Safe to
+# run again.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +22,11 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # another runtime are minutes plain and much longer here, over code that other rooms run too.
 sanitized=(base npy warp program config artifact device reference selftest ipc images
   daemon-health daemon-validate daemon-inputs daemon-engine)
-fuzzers=(artifact config event_log frame_records npy onnx safetensors)
+fuzzers=(artifact config event_log frame_records msgq_ring npy onnx replay_log safetensors)
+
+# Rooms with threads, as far as nothing in them links OpenMP, whose own threads the thread sanitizer
+# does not understand.
+threaded=(msgq ipc base config feed daemon-health daemon-inputs daemon-loops daemon-supervise)
 
 # Rooms whose code differs without hand-written SIMD.
 without_simd=(warp cpu)
@@ -65,4 +70,11 @@ CXX="ccache clang++" build build-sanitized -Dtests=true -Dfuzzers=true -Dwerror=
   -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=0
 run_tests build-sanitized "${sanitized[@]}" "${fuzzers[@]/#/fuzz_}"
 
-exec python3 tools/count_tests.py build build-nosimd build-sanitized
+echo "== build-tsan: rooms ${threaded[*]}"
+# Without the second it sleeps at every exit, which executors that die are watched for.
+export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:atexit_sleep_ms=0"
+CXX="ccache clang++" build build-tsan -Dtests=true -Dwerror=$werror -Db_sanitize=thread \
+  -Db_lundef=false -Doptimization=0
+run_tests build-tsan "${threaded[@]}"
+
+exec python3 tools/count_tests.py build build-nosimd build-sanitized build-tsan

@@ -11,14 +11,19 @@ namespace {
 // The root pointer of an Event: a struct right behind it, two words of data, one pointer.
 constexpr uint64_t kEventRoot = 0x0001'0002'0000'0000;
 
+// A damaged log is searched byte by byte: what can be told from two words comes first.
 bool starts_like_an_event(std::span<const std::byte> bytes) {
-  const auto framing = read_framing(bytes, kMaxMessageBytes);
-  if (!framing.ok() || !*framing) return false;
-  const uint64_t table = framing_table_bytes((*framing)->segments);
+  uint32_t further_segments = 0;
   uint64_t root = 0;
-  if ((*framing)->total_bytes < table + sizeof(root)) return false;
+  if (bytes.size() < sizeof(further_segments)) return false;
+  std::memcpy(&further_segments, bytes.data(), sizeof(further_segments));
+  if (further_segments >= kMaxSegments) return false;
+  const uint64_t table = framing_table_bytes(uint64_t{further_segments} + 1);
+  if (bytes.size() < table + sizeof(root)) return false;
   std::memcpy(&root, bytes.data() + table, sizeof(root));
-  return root == kEventRoot;
+  if (root != kEventRoot) return false;
+  const auto framing = read_framing(bytes, kMaxMessageBytes);
+  return framing.ok() && *framing && (*framing)->total_bytes >= table + sizeof(root);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ config/modeld.toml is the shipped one, artifact/* are the header and the manifes
 `modelctl compile seeds/onnx/gemm.onnx`.
 """
 
+import bz2
 import pathlib
 import struct
 import sys
@@ -177,6 +178,61 @@ def event_log_seeds():
     yield "truncated", event(73, 6, 40)[:-8]
 
 
+def state(tag, frame_id, time):
+    """A framed Event holding a FrameData (12 data words, 7 pointers) of that frame."""
+    frame = struct.pack("<IIQIIIIQ", frame_id, 0, time, 0, 0, 0, 0, time - 18_000_000)
+    body = struct.pack("<QHHI", time, tag, 0, 0) + struct.pack("<IHH", 0, 12, 7)
+    body += frame + bytes(8 * 19 - len(frame))
+    root = struct.pack("<IHH", 0, 2, 1)
+    return struct.pack("<II", 0, len(root + body) // 8) + root + body
+
+
+def encode_index(tag, frame_id, picture, time):
+    """A framed Event holding an EncodeIndex (6 data words) of that frame."""
+    index = struct.pack("<IHHIiIIQQII", frame_id, 1, 0, frame_id, 0, picture, picture,
+                        time - 18_000_000, time, 0, 1000)
+    body = struct.pack("<QHHI", time, tag, 0, 0) + struct.pack("<IHH", 0, 6, 0) + index
+    root = struct.pack("<IHH", 0, 2, 1)
+    return struct.pack("<II", 0, len(root + body) // 8) + root + body
+
+
+def zstd_stored(content):
+    """A zstd frame of one raw block."""
+    return (struct.pack("<IBI", 0xFD2FB528, 0xA0, len(content)) +
+            struct.pack("<I", len(content) << 3 | 1)[:3] + content)
+
+
+def replay_log_seeds():
+    # Tags: narrowRoadCameraState 1, cabinCameraState 68, wideRoadCameraState 72, their indices 14,
+    # 74 and 75; carState 21, deviceState 5, modelV2 73, sentinel 71.
+    log = event(71, 1, 0) + event(5, 15, 11)
+    for frame in range(3):
+        time = 1_000_000_000 + frame * 50_000_000
+        log += state(1, 100 + frame, time) + encode_index(14, 100 + frame, frame, time)
+        log += state(72, 100 + frame, time) + encode_index(75, 100 + frame, frame, time)
+        log += state(68, 7 + frame, time) + event(21, 10, 6) + event(73, 6, 17)
+    yield "plain", log
+    yield "bzip2", bz2.compress(log)
+    yield "two_bzip2", bz2.compress(log[:80]) + bz2.compress(log[80:])
+    yield "zstd", zstd_stored(log)
+    yield "truncated_bzip2", bz2.compress(log)[:-20]
+    yield "truncated_zstd", zstd_stored(log)[:-100]
+    yield "truncated", log[:-12]
+    # Damage that is searched for the next message byte by byte: once took a minute.
+    yield "damage_bzip2", bz2.compress(log + bytes(range(256)) * 2048 + log)
+
+
+def msgq_ring_seeds():
+    # 48 header words (readers, write pointer, writer, 15 places, 15 valid flags, 15 owners) and data.
+    one = struct.pack("<q", 5) + b"hello" + bytes(3)
+    yield "fresh", bytes(384)
+    yield "one_message", struct.pack("<48Q", 1, len(one), 7, *[0] * 15, 1, *[0] * 14, 1,
+                                     *[0] * 14) + one
+    # The reader stands at a wrap marker, the writer one cycle further.
+    yield "wrapped", struct.pack("<48Q", 1, 1 << 32 | len(one), 7, 488, *[0] * 14, 1, *[0] * 14, 1,
+                                 *[0] * 14) + one + bytes(488 - len(one)) + struct.pack("<q", -1)
+
+
 def record(size, index):
     width, height, stride = 64, 48, 64
     length = stride * height * 3 // 2
@@ -197,7 +253,7 @@ def frame_records_seeds():
 
 def main():
     rooms = {"onnx": onnx_seeds, "npy": npy_seeds, "event_log": event_log_seeds,
-             "frame_records": frame_records_seeds}
+             "frame_records": frame_records_seeds, "replay_log": replay_log_seeds, "msgq_ring": msgq_ring_seeds}
     for room, seeds in rooms.items():
         folder = pathlib.Path(sys.argv[1]) / room
         folder.mkdir(exist_ok=True)

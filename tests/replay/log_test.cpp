@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "ipc/schema/event_log.h"
@@ -11,6 +12,7 @@
 #include "runtime/base/file.h"
 #include "tests/replay/replay_bench.h"
 #include "tests/support/test_data.h"
+#include "tools/replay/frame_list.h"
 #include "tools/replay/log_file.h"
 
 namespace modeld::test {
@@ -182,6 +184,30 @@ TEST_F(RouteLogTest, HostileMessagesAreCountedAndTheNextOneRead) {
 }
 
 // Interoperability facts 8.4: logs from before deviceState carried the type.
+// Found by tests/fuzz/replay_log_fuzz.cpp: the distance of a state's clock from its exposure plus
+// another frame's exposure is no number any more.
+TEST_F(RouteLogTest, TimesBeyondAnyClockAreBounded) {
+  MessageList list;
+  constexpr uint64_t kFar = std::numeric_limits<uint64_t>::max();
+  list.add_camera_state(kSecond, Camera::kCabin, 1, kFar - 5, kFar / 2);
+  list.add_index(kSecond, Camera::kCabin, false, 1, 0, 0, kFar, kFar / 2);
+  list.add_index(kSecond, Camera::kCabin, false, 2, 0, 1, 1, kFar - 7);
+  list.add_index(kSecond, Camera::kCabin, false, 3, 0, 2, 0, 0);
+  RouteBuilder::write_log(folder_ / "rlog", list);
+  replay::RouteFiles files;
+  files.segments.resize(1);
+  files.segments[0].log = folder_ / "rlog";
+  files.segments[0].pictures[index_of(Camera::kCabin)] = folder_ / "dcamera.hevc";
+  const auto log = replay::RouteLog::load(files);
+  ASSERT_TRUE(log.ok()) << to_string(log.error());
+  const auto frames = replay::list_frames(Camera::kCabin, files, *log);
+  ASSERT_TRUE(frames.ok()) << to_string(frames.error());
+  ASSERT_EQ(frames->frames.size(), 3u);
+  EXPECT_EQ(frames->frames[0].time, kSecond);
+  EXPECT_EQ(frames->frames[1].time, kSecond);  // as far away as can be, like the first
+  EXPECT_EQ(frames->frames[2].time, kSecond - replay::kLatestTime);
+}
+
 TEST_F(RouteLogTest, DeviceTypeComesFromInitData) {
   ipc::MessageWriter writer(4096);
   MessageList list;

@@ -73,7 +73,8 @@ class ListBuilder {
   void from_folder(size_t segment, const std::vector<FolderFrame>& frames) {
     uint32_t picture = 0;
     for (const FolderFrame& frame : frames) {
-      add(frame.frame_id, frame.timestamp_sof, frame.timestamp_eof, segment, picture++);
+      add(frame.frame_id, bounded_time(frame.timestamp_sof), bounded_time(frame.timestamp_eof),
+          segment, picture++);
     }
   }
 

@@ -248,12 +248,13 @@ Comparison compare_logs(std::span<const std::byte> reference, std::span<const st
     const size_t matched = other == have.end() ? 0 : std::min(list.size(), other->second.size());
     without_partner(key, list.size() - matched, comparison.missing);
     const std::string_view kind = ipc::event_kind(key.tag);
+    const uint32_t frame_id = key.frame_id;
     for (size_t i = 0; i < matched; ++i) {
       ++comparison.messages;
       Status inner;
       const Status outer = ipc::read_event(reader_a, list[i], [&](wire::Event::Reader a) {
         inner = ipc::read_event(reader_b, other->second[i], [&](wire::Event::Reader b) {
-          tally.compare(capnp::toDynamic(a), capnp::toDynamic(b), kind, key.frame_id);
+          tally.compare(capnp::toDynamic(a), capnp::toDynamic(b), kind, frame_id);
         });
       });
       if (!outer.ok() || !inner.ok()) ++comparison.broken;

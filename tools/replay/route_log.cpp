@@ -1,7 +1,6 @@
 #include "tools/replay/route_log.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -45,8 +44,12 @@ std::optional<std::pair<Camera, wire::FrameData::Reader>> camera_state(wire::Eve
 }
 
 EncodeEntry encode_entry(wire::EncodeIndex::Reader index, size_t segment) {
-  return {index.getFrameId(),      index.getSegmentNum(),   index.getSegmentId(),
-          index.getTimestampSof(), index.getTimestampEof(), segment};
+  return {index.getFrameId(),
+          index.getSegmentNum(),
+          index.getSegmentId(),
+          bounded_time(index.getTimestampSof()),
+          bounded_time(index.getTimestampEof()),
+          segment};
 }
 
 void add(ipc::LogLosses& sum, const ipc::LogLosses& one) {
@@ -145,15 +148,14 @@ class LogScan {
     std::optional<std::pair<Camera, CameraStateEntry>> state;
     if (const auto found = camera_state(event)) {
       const auto data = found->second;
-      CameraStateEntry entry{data.getFrameId(), data.getTimestampSof(), data.getTimestampEof(),
-                             segment_, log_.messages_.size()};
+      CameraStateEntry entry{data.getFrameId(), bounded_time(data.getTimestampSof()),
+                             bounded_time(data.getTimestampEof()), segment_, log_.messages_.size()};
       if (entry.timestamp_sof == 0) {
         entry.timestamp_sof = entry.timestamp_eof - std::min(entry.timestamp_eof, kExposureNs);
       }
       state.emplace(found->first, entry);
     }
-    const auto time = static_cast<Nanoseconds>(
-        std::min<uint64_t>(event.getLogMonoTime(), std::numeric_limits<Nanoseconds>::max() / 2));
+    const auto time = static_cast<Nanoseconds>(bounded_time(event.getLogMonoTime()));
     const bool no_type =
         event.isDeviceState() && log_.device_type_ != 0 &&
         event.getDeviceState().getDeviceType() == wire::InitData::DeviceType::UNKNOWN;

@@ -1,8 +1,10 @@
 // The messages of a route that a replay needs, from the logs of all its segments.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -25,6 +27,13 @@ struct LoggedMessage {
   uint64_t offset = 0;  // in RouteLog's bytes
   uint64_t size = 0;
 };
+
+// No time in a log is taken for later than this (73 years): sums and differences of such times stay
+// numbers.
+constexpr Nanoseconds kLatestTime = std::numeric_limits<Nanoseconds>::max() / 4;
+constexpr uint64_t bounded_time(uint64_t time) {
+  return std::min(time, static_cast<uint64_t>(kLatestTime));
+}
 
 // What a camera state says about its frame; `message` is its place in RouteLog::messages().
 struct CameraStateEntry {
