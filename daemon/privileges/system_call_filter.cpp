@@ -54,6 +54,11 @@ Status forbid_if(const Filter& filter, int call, int answer, scmp_arg_cmp condit
   return errno_error("system call rule", -wrong);
 }
 
+// The library's own macros for this are C compound literals.
+scmp_arg_cmp argument(unsigned index, scmp_compare comparison, uint64_t value, uint64_t other = 0) {
+  return {index, comparison, value, other};
+}
+
 // Names of libseccomp, so that calls unknown to the headers of the machine resolve too.
 constexpr std::array kNeverNeeded = {
     // other processes
@@ -83,10 +88,10 @@ Status allow_socket_families(const Filter& filter, const std::vector<int>& allow
   for (int family = 0; family < AF_NETLINK; ++family) {
     if (std::find(allowed.begin(), allowed.end(), family) != allowed.end()) continue;
     MODELD_TRY(forbid_if(filter, SCMP_SYS(socket), EAFNOSUPPORT,
-                         SCMP_A0(SCMP_CMP_EQ, static_cast<uint64_t>(family))));
+                         argument(0, SCMP_CMP_EQ, static_cast<uint64_t>(family))));
   }
-  MODELD_TRY(forbid_if(filter, SCMP_SYS(socket), EOPNOTSUPP, SCMP_A0(SCMP_CMP_EQ, AF_NETLINK)));
-  return forbid_if(filter, SCMP_SYS(socket), EAFNOSUPPORT, SCMP_A0(SCMP_CMP_GT, AF_NETLINK));
+  MODELD_TRY(forbid_if(filter, SCMP_SYS(socket), EOPNOTSUPP, argument(0, SCMP_CMP_EQ, AF_NETLINK)));
+  return forbid_if(filter, SCMP_SYS(socket), EAFNOSUPPORT, argument(0, SCMP_CMP_GT, AF_NETLINK));
 }
 
 // Which of clone's arguments holds the flags: the first, on every processor but s390.
@@ -96,7 +101,8 @@ Status forbid_new_namespaces(const Filter& filter) {
         static_cast<uint64_t>(CLONE_NEWNET), static_cast<uint64_t>(CLONE_NEWPID),
         static_cast<uint64_t>(CLONE_NEWIPC), static_cast<uint64_t>(CLONE_NEWUTS),
         static_cast<uint64_t>(CLONE_NEWCGROUP)}) {
-    MODELD_TRY(forbid_if(filter, SCMP_SYS(clone), EPERM, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag)));
+    MODELD_TRY(
+        forbid_if(filter, SCMP_SYS(clone), EPERM, argument(0, SCMP_CMP_MASKED_EQ, flag, flag)));
   }
   // clone3 passes flags by pointer, which a filter cannot read; ENOSYS makes libc use clone.
   return forbid(filter, SCMP_SYS(clone3), ENOSYS);
@@ -115,7 +121,7 @@ Status filter_start_up_calls(const SystemCallPolicy& policy) {
   MODELD_TRY(forbid_new_namespaces(filter));
   // Typing into the terminal of whoever started us. The request is 32 bits wide.
   MODELD_TRY(forbid_if(filter, SCMP_SYS(ioctl), EPERM,
-                       SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffULL, TIOCSTI)));
+                       argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffULL, TIOCSTI)));
   return load(filter);
 }
 
@@ -125,7 +131,7 @@ Status filter_running_calls() {
     MODELD_TRY(forbid_by_name(filter, name));
   }
   MODELD_TRY(
-      forbid_if(filter, SCMP_SYS(clone), EPERM, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)));
+      forbid_if(filter, SCMP_SYS(clone), EPERM, argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)));
   return load(filter);
 }
 
