@@ -32,9 +32,9 @@ void CL_CALLBACK Flight::completed(cl_event, cl_int status, void* flight) {
 
 void Flight::end_without_callback(bool commands_may_run) {
   if (commands_may_run) {
-    // Reachable for ever, so that it is no leak by accident.
+    // Reachable for ever, so that it is no leak by accident; hence the list outlives the statics.
     static std::mutex mutex;
-    static std::vector<Flight*> parked;
+    static auto& parked = *new std::vector<Flight*>;
     const std::lock_guard lock(mutex);
     parked.push_back(this);
     const std::lock_guard own(mutex_);

@@ -48,8 +48,8 @@ std::vector<std::byte> typed_bytes(const onnx::TensorProto& proto, DType dtype) 
 
 std::vector<std::byte> take_raw(onnx::TensorProto& proto) {
   const std::string& raw = proto.raw_data();
-  std::vector<std::byte> bytes(raw.size());
-  std::memcpy(bytes.data(), raw.data(), raw.size());
+  const auto* first = reinterpret_cast<const std::byte*>(raw.data());
+  std::vector<std::byte> bytes(first, first + raw.size());
   proto.clear_raw_data();
   return bytes;
 }

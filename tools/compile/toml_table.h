@@ -1,5 +1,7 @@
-// Typed reads from nested TOML tables that notice what nobody asked for. Only pipeline.cpp uses it:
-// it shows toml++.
+// Typed reads from nested TOML tables that notice what nobody asked for, for pipelines: tables in
+// lists in tables, and the first error ends the compile. (config/toml_reader.h reads the daemons'
+// flat files and gathers every problem with the documented range.) Only pipeline.cpp uses it: it
+// shows toml++.
 #pragma once
 
 #include <toml++/toml.h>
