@@ -3,28 +3,13 @@
 #include <utility>
 
 #include "daemon/privileges/landlock.h"
+#include "runtime/base/sanitized.h"
 
 namespace modeld {
-namespace {
-
-// The address and thread sanitizers trace their own process at its end and write reports where they
-// please.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-#else
-constexpr bool kSanitized = false;
-#endif
-
-}  // namespace
 
 Result<std::unique_ptr<Sandbox>> Sandbox::enter(const DaemonConfig& config, FileRules rules) {
   std::unique_ptr<Sandbox> sandbox(new Sandbox(config, audit_scope(config, rules)));
+  // Sanitizers trace their own process at its end and write reports where they please.
   if (sandbox->mode_ == SandboxMode::kOff || kSanitized) {
     sandbox->facts_.text =
         kSanitized ? "a sanitizer build does not confine itself" : "switched off by configuration";

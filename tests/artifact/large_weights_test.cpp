@@ -3,15 +3,8 @@
 
 #include <fstream>
 
+#include "runtime/base/sanitized.h"
 #include "tests/artifact/artifact_test_support.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define MODELD_TEST_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MODELD_TEST_ASAN 1
-#endif
-#endif
 
 namespace modeld::test {
 namespace {
@@ -92,9 +85,7 @@ TEST_F(LargeWeightsTest, OnlyTheDamagedBlockIsRefused) {
 }
 
 TEST_F(LargeWeightsTest, VerifyingNeedsOneBlockOfMemory) {
-#ifdef MODELD_TEST_ASAN
-  GTEST_SKIP() << "the address sanitizer keeps freed memory";
-#endif
+  if (kSanitized) GTEST_SKIP() << "sanitizers keep freed memory";
   std::ofstream("/proc/self/clear_refs") << "5";  // peak := current
   const long before = status_kb("VmRSS");
   ASSERT_TRUE(load().ok());

@@ -2,9 +2,7 @@
 // over memory that is already there.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
 #include "ipc/frames/vision_client.h"
@@ -13,44 +11,7 @@
 #include "ipc/schema/read_message.h"
 #include "ipc/transport/memory_transport.h"
 #include "tests/ipc/temp_dir.h"
-
-// glibc's own entry points, under the names it keeps for those who replace malloc. A sanitizer
-// replaces malloc itself, so the count is taken in plain builds only.
-#if defined(__SANITIZE_ADDRESS__)
-#define MODELD_COUNTS_ALLOCATIONS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MODELD_COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#ifndef MODELD_COUNTS_ALLOCATIONS
-#define MODELD_COUNTS_ALLOCATIONS 1
-#endif
-
-namespace {
-std::atomic<uint64_t> allocations{0};
-}
-
-#if MODELD_COUNTS_ALLOCATIONS
-extern "C" {
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* memory, size_t size);
-
-void* malloc(size_t size) {
-  ++allocations;
-  return __libc_malloc(size);
-}
-void* calloc(size_t count, size_t size) {
-  ++allocations;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* memory, size_t size) {
-  ++allocations;
-  return __libc_realloc(memory, size);
-}
-}
-#endif
+#include "tests/support/allocation_counter.h"
 
 namespace modeld::ipc {
 namespace {
@@ -107,13 +68,13 @@ class Cycle {
 };
 
 TEST(SteadyState, AllocatesNothing) {
-  if (!MODELD_COUNTS_ALLOCATIONS) GTEST_SKIP() << "a sanitizer owns malloc";
+  if (!test::counts_allocations()) GTEST_SKIP() << "a sanitizer owns malloc";
   Cycle cycle;
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(cycle.run());
-  const uint64_t before = allocations;
+  const uint64_t before = test::allocation_count();
   ASSERT_GT(before, 0u) << "the counter counts";
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(cycle.run());
-  EXPECT_EQ(allocations - before, 0u);
+  EXPECT_EQ(test::allocation_count() - before, 0u);
 }
 
 }  // namespace

@@ -3,24 +3,15 @@
 #include <atomic>
 #include <cstdlib>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MODELD_COUNTS_ALLOCATIONS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MODELD_COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#ifndef MODELD_COUNTS_ALLOCATIONS
-#define MODELD_COUNTS_ALLOCATIONS 1
-#endif
+#include "runtime/base/sanitized.h"
 
 namespace {
 std::atomic<uint64_t> allocations{0};
 // initial-exec: the dynamic model would allocate at a thread's first use.
 __attribute__((tls_model("initial-exec"))) thread_local uint64_t thread_allocations = 0;
-}
+}  // namespace
 
-#if MODELD_COUNTS_ALLOCATIONS
+#if !MODELD_SANITIZED
 // glibc's own entry points, under the names it keeps for those who replace malloc.
 extern "C" {
 void* __libc_malloc(size_t size);
@@ -54,7 +45,7 @@ void* aligned_alloc(size_t alignment, size_t size) {
 namespace modeld::test {
 
 bool counts_allocations() {
-  return MODELD_COUNTS_ALLOCATIONS != 0;
+  return !kSanitized;
 }
 
 uint64_t allocation_count() {

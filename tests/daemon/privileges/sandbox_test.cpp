@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "daemon/privileges/landlock.h"
+#include "runtime/base/sanitized.h"
 #include "tests/daemon/privileges/confined.h"
 #include "tests/support/temp_dir.h"
 
@@ -14,13 +15,6 @@ namespace modeld {
 namespace {
 
 using test::in_child;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MODELD_SKIP_UNDER_SANITIZERS() \
-  GTEST_SKIP() << "a sanitizer build does not confine itself; the plain build tests this"
-#else
-#define MODELD_SKIP_UNDER_SANITIZERS() static_cast<void>(0)
-#endif
 
 DaemonConfig configured(SandboxMode mode) {
   DaemonConfig config = default_config(DaemonKind::kModeld);
@@ -49,14 +43,14 @@ void hide_landlock() {
 }
 
 TEST(SandboxTest, ConfinedProcessPassesItsOwnAudit) {
-  MODELD_SKIP_UNDER_SANITIZERS();
+  if (kSanitized) GTEST_SKIP() << "sanitizers cannot live confined; the plain build tests this";
   if (landlock_abi() == 0) GTEST_SKIP() << "this kernel has no Landlock";
   const test::TempDir folder;
   EXPECT_EQ(in_child([&] { return confine(SandboxMode::kEnforce, folder.path()); }), "complete");
 }
 
 TEST(SandboxTest, WithoutLandlockEnforceRefusesAndSaysHowToGoOn) {
-  MODELD_SKIP_UNDER_SANITIZERS();
+  if (kSanitized) GTEST_SKIP() << "sanitizers cannot live confined; the plain build tests this";
   const test::TempDir folder;
   const std::string answer = in_child([&] {
     hide_landlock();
@@ -67,7 +61,7 @@ TEST(SandboxTest, WithoutLandlockEnforceRefusesAndSaysHowToGoOn) {
 }
 
 TEST(SandboxTest, WithoutLandlockBestEffortGoesOnAndSaysWhatIsMissing) {
-  MODELD_SKIP_UNDER_SANITIZERS();
+  if (kSanitized) GTEST_SKIP() << "sanitizers cannot live confined; the plain build tests this";
   const test::TempDir folder;
   const std::string answer = in_child([&] {
     hide_landlock();
@@ -78,7 +72,7 @@ TEST(SandboxTest, WithoutLandlockBestEffortGoesOnAndSaysWhatIsMissing) {
 }
 
 TEST(SandboxTest, OffDoesNothingAndSaysSo) {
-  MODELD_SKIP_UNDER_SANITIZERS();
+  if (kSanitized) GTEST_SKIP() << "sanitizers cannot live confined; the plain build tests this";
   const test::TempDir folder;
   EXPECT_EQ(in_child([&] { return confine(SandboxMode::kOff, folder.path()); }),
             "incomplete: switched off by configuration");

@@ -10,6 +10,7 @@
 #include "ipc/transport/zmq_transport.h"
 #include "runtime/artifact/signing.h"
 #include "runtime/base/exit_codes.h"
+#include "runtime/base/sanitized.h"
 #include "tools/demo/answer_log.h"
 #include "tools/feed/scene_feed.h"
 #include "tools/images/draw.h"
@@ -108,9 +109,7 @@ TEST_F(DaemonProcess, FieldFault18WaitingCostsAlmostNothing) {
 
 // The daemon as it ships: both stages of the sandbox, and its own audit of them.
 TEST_F(DaemonProcess, FieldFault40ConfinesItselfAndFindsEverythingRefused) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer build does not confine itself; the plain build tests this";
-#endif
+  if (kSanitized) GTEST_SKIP() << "sanitizers cannot live confined; the plain build tests this";
   if (landlock_abi() == 0) GTEST_SKIP() << "this kernel has no Landlock";
   auto child = start_monitoring();
   ASSERT_TRUE(wait_for_log("state=waitingForFrames")) << log_text();
