@@ -68,13 +68,13 @@ class Cycle {
 };
 
 TEST(SteadyState, AllocatesNothing) {
-  if (!test::counts_allocations()) GTEST_SKIP() << "a sanitizer owns malloc";
+  if (!modeld::test::counts_allocations()) GTEST_SKIP() << "a sanitizer owns malloc";
   Cycle cycle;
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(cycle.run());
-  const uint64_t before = test::allocation_count();
+  const uint64_t before = modeld::test::allocation_count();
   ASSERT_GT(before, 0u) << "the counter counts";
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(cycle.run());
-  EXPECT_EQ(test::allocation_count() - before, 0u);
+  EXPECT_EQ(modeld::test::allocation_count() - before, 0u);
 }
 
 }  // namespace
