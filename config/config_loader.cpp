@@ -119,6 +119,8 @@ void read_all(TomlReader& reader, DaemonConfig& config) {
     reader.path("params_dir", config.inputs.params_dir, kMaxPath);
     read_enum(reader, "stale", config.inputs.stale, kStaleInputs);
   }
+  reader.section("messages");
+  reader.flag("raw_predictions", config.messages.raw_predictions);
   read_deadlines(reader, config.deadlines);
   reader.section("health");
   reader.number("rate_hz", config.health.rate_hz, 0.1, 20);

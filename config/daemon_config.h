@@ -98,6 +98,11 @@ struct InputSettings {
   bool operator==(const InputSettings&) const = default;
 };
 
+struct MessageSettings {
+  bool raw_predictions = false;  // the network's whole answer in every message
+  bool operator==(const MessageSettings&) const = default;
+};
+
 struct DeadlineSettings {
   Nanoseconds load = 60 * kSecond;  // without progress
   Nanoseconds inference = 150 * kMillisecond;
@@ -135,6 +140,7 @@ struct DaemonConfig {
   TransportSettings transport;
   InputSettings inputs;
   DeadlineSettings deadlines;
+  MessageSettings messages;
   HealthSettings health;
   SelfTestSettings selftest;
   SandboxSettings sandbox;

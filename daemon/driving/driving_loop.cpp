@@ -102,6 +102,10 @@ DrivingLoop::DrivingLoop(const LoopEnvironment& environment, const LoopSettings&
       validator_(environment.engine.contract().outputs),
       floats_(environment.engine.contract().outputs),
       runner_(environment.engine, environment.clock, settings.inference_deadline),
+      raw_(settings.raw_predictions
+               ? std::optional<RawPredictions>(environment.engine.contract().outputs)
+               : std::nullopt),
+      filler_(raw_ ? raw_->bytes().size() : 0),
       pairing_(settings.streams == RoadStreams::kNarrowAndWide),
       transforms_(settings.streams, warp_output(environment.engine.contract(), inputs.narrow_frame),
                   warp_output(environment.engine.contract(), inputs.wide_frame)) {}
@@ -251,13 +255,21 @@ std::optional<InvalidReason> DrivingLoop::run(FrameTimes& times) {
   return judge(outcome, times);
 }
 
+void DrivingLoop::parse(const Capture& capture) {
+  const auto floats = floats_.read(capture);
+  parser_.parse(floats, outputs_);
+  if (!raw_) return;
+  raw_->copy(floats);
+  if (!parser_.copies_raw_first()) parser_.write_back(outputs_, raw_->outputs());
+}
+
 // Parse, validate, commit. Nothing of a bad answer reaches a message or the network's history.
 InvalidReason DrivingLoop::judge(const RunOutcome& outcome, FrameTimes& times) {
   const Nanoseconds begin = environment_.clock.monotonic();
   const OutputVerdict verdict = validator_.check(*outcome.capture, *outcome.report);
   runner_.judged(verdict.reason);
   if (!verdict.valid()) return refuse(verdict.reason, validator_.describe(verdict));
-  parser_.parse(floats_.read(*outcome.capture), outputs_);
+  parse(*outcome.capture);
   const double v_ego = std::max(0.0, static_cast<double>(values_.v_ego));
   const Action action = next_action(
       outputs_, action_, action_times(values_.lateral_delay, settings_.longitudinal_actuator_delay),
@@ -307,7 +319,7 @@ Status DrivingLoop::publish_prediction(const FrameFacts& facts) {
                               publish_state_.hard_brake_predicted(),
                               desire_helper_.state(),
                               desire_helper_.direction(),
-                              {}};
+                              raw_ ? raw_->bytes() : std::span<const std::byte>()};
   MODELD_ASSIGN(const auto model, filler_.model_v2(facts, prediction));
   MODELD_TRY(publishers_.model_v2->send(model));
   MODELD_ASSIGN(const auto data, filler_.driving_model_data(facts, prediction));

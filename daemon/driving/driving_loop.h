@@ -23,6 +23,7 @@
 #include "daemon/engine/frame_loop.h"
 #include "daemon/engine/frame_runner.h"
 #include "daemon/engine/output_floats.h"
+#include "daemon/engine/raw_predictions.h"
 #include "daemon/health/daemon_health.h"
 #include "daemon/inputs/road_transforms.h"
 #include "daemon/inputs/topic_inputs.h"
@@ -39,6 +40,7 @@ struct LoopSettings {
   ipc::NameSet names = ipc::NameSet::kNew;
   Nanoseconds inference_deadline = 150 * kMillisecond;
   float longitudinal_actuator_delay = 0;  // s, from CarParams
+  bool raw_predictions = false;           // fill modelV2.rawPredictions
   bool refuse_stale_inputs = false;       // answer invalid while a topic heard before is silent
 };
 
@@ -98,6 +100,7 @@ class DrivingLoop final : public FrameLoop {
   // Nothing if the frame was dropped (and counted).
   std::optional<InvalidReason> run(FrameTimes& times);
   RunOutcome run_capture(FrameTimes& times);
+  void parse(const Capture& capture);
   InvalidReason judge(const RunOutcome& outcome, FrameTimes& times);
   InvalidReason refuse(InvalidReason reason, std::string detail);
   FrameFacts frame_facts(Nanoseconds begin);
@@ -116,6 +119,7 @@ class DrivingLoop final : public FrameLoop {
   OutputValidator validator_;
   OutputFloats floats_;
   FrameRunner runner_;
+  std::optional<RawPredictions> raw_;  // nothing: not asked for
   MessageFiller filler_;
 
   FramePairing pairing_;

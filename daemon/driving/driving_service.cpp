@@ -51,6 +51,7 @@ Result<std::unique_ptr<FrameLoop>> DrivingService::make_loop() {
   settings.wide = camera.wide_road;
   settings.names = names();
   settings.inference_deadline = config().deadlines.inference;
+  settings.raw_predictions = config().messages.raw_predictions;
   settings.refuse_stale_inputs = config().inputs.stale == StaleInputs::kInvalid;
   settings.longitudinal_actuator_delay = car.longitudinal_actuator_delay;
   MODELD_ASSIGN(auto loop, DrivingLoop::create(loop_environment(), settings, std::move(main),

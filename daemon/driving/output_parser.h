@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/driving/model_outputs.h"
+#include "daemon/parsing/activations.h"
 #include "daemon/parsing/head_locator.h"
 
 namespace modeld::driving {
@@ -29,6 +30,10 @@ class OutputParser {
   // of the two softmax heads and of hypotheses, and the plan's means sorted by weight.
   // rawPredictions carries it so. `outputs` must be what parse() made of the same `raw`.
   void write_back(const ModelOutputs& outputs, std::span<const std::span<float>> raw) const;
+
+  // Whether the daemons of this network's generation copied rawPredictions before they parsed: it
+  // carries no write_back() then (interoperability facts 5.1, era A).
+  bool copies_raw_first() const { return exp_limit_ == parsing::kNoExpLimit; }
 
   // Names of slices nobody here reads (hidden_state, pad, heads of other generations).
   const std::vector<std::string>& ignored_heads() const { return ignored_; }

@@ -61,7 +61,11 @@ MonitoringLoop::MonitoringLoop(const LoopEnvironment& environment, const LoopSet
       parser_(std::move(parser)),
       validator_(environment.engine.contract().outputs),
       floats_(environment.engine.contract().outputs),
-      runner_(environment.engine, environment.clock, settings.inference_deadline) {}
+      runner_(environment.engine, environment.clock, settings.inference_deadline),
+      raw_(settings.raw_predictions
+               ? std::optional<RawPredictions>(environment.engine.contract().outputs)
+               : std::nullopt),
+      filler_(raw_ ? raw_->bytes().size() : 0) {}
 
 Status MonitoringLoop::run_once(Deadline deadline) {
   const Nanoseconds now = environment_.clock.monotonic();
@@ -150,7 +154,9 @@ InvalidReason MonitoringLoop::judge(const RunOutcome& outcome, FrameTimes& times
   const OutputVerdict verdict = validator_.check(*outcome.capture, *outcome.report);
   runner_.judged(verdict.reason);
   if (!verdict.valid()) return refuse(verdict.reason, validator_.describe(verdict));
-  parser_.parse(floats_.read(*outcome.capture), outputs_);
+  const auto floats = floats_.read(*outcome.capture);
+  parser_.parse(floats, outputs_);
+  if (raw_) raw_->copy(floats);
   if (const Status committed = outcome.capture->commit(); !committed.ok()) {
     return refuse(InvalidReason::kDeviceError, to_string(committed.error()));
   }
@@ -162,7 +168,8 @@ InvalidReason MonitoringLoop::judge(const RunOutcome& outcome, FrameTimes& times
 
 Status MonitoringLoop::publish(const FrameFacts& facts, InvalidReason reason) {
   const bool valid = reason == InvalidReason::kNone;
-  MODELD_ASSIGN(const auto message, valid ? filler_.driver_state_v2(facts, outputs_)
+  const auto raw = raw_ ? raw_->bytes() : std::span<const std::byte>();
+  MODELD_ASSIGN(const auto message, valid ? filler_.driver_state_v2(facts, outputs_, raw)
                                           : filler_.invalid_driver_state_v2(facts));
   return publisher_->send(message);
 }

@@ -12,6 +12,7 @@
 #include "daemon/engine/frame_loop.h"
 #include "daemon/engine/frame_runner.h"
 #include "daemon/engine/output_floats.h"
+#include "daemon/engine/raw_predictions.h"
 #include "daemon/health/daemon_health.h"
 #include "daemon/inputs/topic_inputs.h"
 #include "daemon/monitoring/driver_outputs.h"
@@ -28,6 +29,7 @@ struct LoopSettings {
   FrameInput cabin = FrameInput::kUpload;
   ipc::NameSet names = ipc::NameSet::kNew;
   DriverSeat driver_seat = DriverSeat::kLeft;  // of models that look at one seat
+  bool raw_predictions = false;                // fill driverStateV2.rawPredictions
   Nanoseconds inference_deadline = 150 * kMillisecond;
 };
 
@@ -83,6 +85,7 @@ class MonitoringLoop final : public FrameLoop {
   OutputValidator validator_;
   OutputFloats floats_;
   FrameRunner runner_;
+  std::optional<RawPredictions> raw_;  // nothing: not asked for
   MessageFiller filler_;
 
   FrameIntake intake_;

@@ -20,6 +20,7 @@ Result<std::unique_ptr<FrameLoop>> MonitoringService::make_loop() {
   LoopSettings settings;
   settings.cabin = camera.cabin;
   settings.driver_seat = camera.driver_seat;
+  settings.raw_predictions = config().messages.raw_predictions;
   settings.names = names();
   settings.inference_deadline = config().deadlines.inference;
   MODELD_ASSIGN(auto loop, MonitoringLoop::create(loop_environment(), settings, std::move(cabin)));

@@ -102,6 +102,8 @@ names = "old"
 [inputs]
 params_dir = "/p"
 stale = "report"
+[messages]
+raw_predictions = true
 [deadlines]
 load_ms = 1000
 inference_ms = 70.5
@@ -130,6 +132,7 @@ level = "debug"
   want.transport = {TransportKind::kZmqTcp, "/y", TopicNames::kOld};
   want.inputs = {"/p", StaleInputs::kReport};
   want.deadlines = {kSecond, 70'500'000, 25 * kMillisecond};
+  want.messages = {true};
   want.health = {4};
   want.selftest = {9};
   want.log = {"debug"};

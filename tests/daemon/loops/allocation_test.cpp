@@ -14,6 +14,7 @@ TEST_P(SteadyState, HundredFramesAllocateNothing) {
   if (!counts_allocations()) GTEST_SKIP() << "a sanitizer replaces malloc";
   BenchOptions options;
   options.mode = GetParam();
+  options.raw_predictions = true;  // the most there is to write
   DrivingBench bench(options);
   HealthPublisher publisher(*bench.transport.publisher("modeldHealth"), bench.clock, 2);
   const auto frame = [&](uint32_t id) {

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "ipc/schema/log.capnp.h"
@@ -52,6 +54,37 @@ TEST(DrivingLoop, AnswersEachPairWithThreeMessagesInOrder) {
   EXPECT_EQ(bench.health.state.state(), HealthState::kOk);
   EXPECT_EQ(bench.script.commits, 5u);
   expect_nothing_silent(bench.health);
+}
+
+// The whole answer, probabilities in the two softmax heads as the original's parser leaves them.
+TEST(DrivingLoop, RawPredictionsOnlyWhereAskedFor) {
+  DrivingBench plain;
+  ASSERT_TRUE(plain.frame(1).ok());
+  EXPECT_TRUE(plain.model_v2().front().raw.empty());
+
+  BenchOptions options;
+  options.raw_predictions = true;
+  DrivingBench bench(options);
+  const OutputContract& output = bench.engine->contract().outputs[0];
+  for (uint32_t id = 1; id <= 2; ++id) {
+    ASSERT_TRUE(bench.frame(id).ok());
+    const Heard heard = bench.model_v2().front();
+    ASSERT_EQ(heard.raw.size(), static_cast<size_t>(output.type.elements()) * sizeof(float));
+    std::vector<float> values(heard.raw.size() / sizeof(float));
+    std::memcpy(values.data(), heard.raw.data(), heard.raw.size());
+    const auto head = [&](const char* name) {
+      return values.begin() + static_cast<ptrdiff_t>(output.find_slice(name)->start);
+    };
+    // Means of the plan stand first in it, 15 to a point.
+    for (size_t i = 0; i < heard.plan_x.size(); ++i) {
+      EXPECT_EQ(head("plan")[static_cast<ptrdiff_t>(15 * i)], heard.plan_x[i]) << i;
+    }
+    EXPECT_NEAR(std::accumulate(head("desire_state"), head("desire_state") + 8, 0.0), 1, 1e-6);
+    for (int i = 0; i < 4; ++i) {
+      const auto row = head("desire_pred") + 8 * i;
+      EXPECT_NEAR(std::accumulate(row, row + 8, 0.0), 1, 1e-6);
+    }
+  }
 }
 
 TEST(DrivingLoop, OneCameraFeedsBothImages) {

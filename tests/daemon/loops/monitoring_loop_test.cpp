@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "ipc/schema/log.capnp.h"
@@ -164,6 +165,34 @@ TEST_F(MonitoringLoopTest, FieldFault7ServerThatNeverSends) {
   }
   EXPECT_LE(clock_.monotonic(), 101 * kSecond);
   EXPECT_EQ(health_.state.state(), HealthState::kWaitingForFrames);
+}
+
+// The whole answer as it came: this daemon's original copies it before it parses.
+TEST_F(MonitoringLoopTest, RawPredictionsWhereAskedFor) {
+  ipc::MemoryTransport transport(clock_);
+  monitoring::LoopSettings settings;
+  settings.raw_predictions = true;
+  FakeCamera camera(*Nv12Layout::openpilot(1344, 760), 8, clock_);
+  const auto loop = monitoring::MonitoringLoop::create({clock_, transport, engine_, health_},
+                                                       settings, camera.stream(true));
+  ASSERT_TRUE(loop.ok()) << to_string(loop.error());
+  auto subscriber = *transport.subscriber("driverStateV2", ipc::SubscribeMode::kQueue);
+  clock_.advance(50 * kMillisecond);
+  camera.send(1, static_cast<uint64_t>(clock_.boottime()) - 20'000'000, 1);
+  ASSERT_TRUE((*loop)->run_once(Deadline::after(clock_, 100 * kMillisecond)).ok());
+  const auto message = *subscriber->receive();
+  ASSERT_TRUE(message.has_value());
+  const OutputContract output = monitoring_contract().outputs[0];
+  ipc::MessageReader reader;
+  ASSERT_TRUE(ipc::read_event(reader, *message, [&](wire::Event::Reader event) {
+                const auto state = event.getDriverStateV2();
+                const auto raw = state.getRawPredictions();
+                ASSERT_EQ(raw.size(), static_cast<size_t>(output.type.elements()) * sizeof(float));
+                std::vector<float> values(raw.size() / sizeof(float));
+                std::memcpy(values.data(), raw.begin(), raw.size());
+                // A logit here, its probability in the message.
+                EXPECT_NEAR(state.getWheelOnRightProb(), 1 / (1 + std::exp(-values[0])), 1e-6);
+              }).ok());
 }
 
 TEST_F(MonitoringLoopTest, RefusesADrivingModel) {

@@ -26,6 +26,9 @@ Heard read_model(wire::ModelDataV2::Reader model) {
   heard.frame_id = model.getFrameId();
   heard.frame_id_extra = model.getFrameIdExtra();
   heard.drop_perc = model.getFrameDropPerc();
+  const auto raw =
+      std::as_bytes(std::span(model.getRawPredictions().begin(), model.getRawPredictions().size()));
+  heard.raw.assign(raw.begin(), raw.end());
   heard.finite = note(heard.plan_x, model.getPosition().getX());
   std::vector<float> rest;
   heard.finite = heard.finite && note(rest, model.getPosition().getXStd()) &&
@@ -62,6 +65,7 @@ DrivingBench::DrivingBench(const BenchOptions& options)
   settings.narrow = settings.wide = options.mode;
   settings.longitudinal_actuator_delay = 0.2f;
   settings.refuse_stale_inputs = options.refuse_stale;
+  settings.raw_predictions = options.raw_predictions;
   auto made = driving::DrivingLoop::create({clock, transport, *engine, health}, settings,
                                            narrow->stream(true),
                                            options.wide ? wide->stream(false) : nullptr);

@@ -20,8 +20,9 @@ struct Heard {
   uint32_t frame_id = 0;
   uint32_t frame_id_extra = 0;
   float drop_perc = 0;
-  std::vector<float> plan_x;  // position.x, or pose for cameraOdometry
-  bool finite = true;         // every number of the message looked at
+  std::vector<float> plan_x;   // position.x, or pose for cameraOdometry
+  std::vector<std::byte> raw;  // rawPredictions
+  bool finite = true;          // every number of the message looked at
 };
 
 struct BenchOptions {
@@ -32,6 +33,7 @@ struct BenchOptions {
   uint32_t width = 1344;
   uint32_t height = 760;
   bool refuse_stale = false;
+  bool raw_predictions = false;
   uint32_t stride = 0;  // 0: openpilot's layout; else one with a gap before chroma
 };
 
