@@ -1,20 +1,13 @@
 #include "runtime/artifact/artifact_writer.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 
 #include "runtime/artifact/artifact.h"
 #include "runtime/artifact/file_header.h"
 #include "runtime/artifact/manifest_codec.h"
 #include "runtime/base/file.h"
-#include "runtime/base/unique_fd.h"
+#include "runtime/base/new_file.h"
 
 namespace modeld {
 namespace {
@@ -78,29 +71,16 @@ Status write_content(int fd, const Preface& preface, WeightSource& weights) {
                         [&](std::span<const std::byte> block) { return write_all(fd, block); });
 }
 
-Status write_and_rename(const std::filesystem::path& path, const Preface& preface,
-                        WeightSource& weights) {
-  constexpr mode_t kMode = 0644;
-  std::string temporary = path.string() + ".XXXXXX";
-  const UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd.valid()) return errno_error("creating a file beside it", errno);
-  auto written = write_content(fd.get(), preface, weights);
-  if (written.ok() && ::fchmod(fd.get(), kMode) != 0) written = errno_error("setting mode", errno);
-  if (written.ok() && ::fsync(fd.get()) != 0) written = errno_error("flushing", errno);
-  if (written.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = errno_error("renaming", errno);
-  }
-  if (!written.ok()) ::unlink(temporary.c_str());
-  return written;
-}
-
 }  // namespace
 
 Status write_artifact(const std::filesystem::path& path, const Model& model,
                       const SigningKey* key) {
   auto preface = make_preface(model, key);
   if (!preface.ok()) return std::move(preface).error().in("writing " + path.string());
-  auto written = write_and_rename(path, *preface, *model.weights);
+  constexpr unsigned kMode = 0644;
+  MODELD_ASSIGN(NewFile file, NewFile::create(path));
+  Status written = write_content(file.fd(), *preface, *model.weights);
+  if (written.ok()) written = file.keep(kMode);
   if (!written.ok()) return std::move(written).error().in("writing " + path.string());
   return {};
 }

@@ -5,14 +5,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+
+#include "runtime/base/new_file.h"
 
 namespace modeld {
 namespace {
 
 template <typename Container>
 Result<Container> read_whole(const std::filesystem::path& path, uint64_t max_bytes) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_NONBLOCK: opening a pipe would wait for somebody to write into it.
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return errno_error("opening " + path.string(), errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_error("reading " + path.string(), errno);
@@ -73,21 +75,10 @@ Status write_all(int fd, std::span<const std::byte> bytes) {
 
 Status write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes,
                              unsigned mode) {
-  std::string temporary = path.string() + ".XXXXXX";
-  UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd.valid()) return errno_error("creating a file beside " + path.string(), errno);
-  auto written = write_all(fd.get(), bytes);
-  if (written.ok() && ::fchmod(fd.get(), static_cast<mode_t>(mode)) != 0) {
-    written = errno_error("setting the mode", errno);
-  }
-  if (written.ok() && ::fsync(fd.get()) != 0) written = errno_error("flushing", errno);
-  if (written.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = errno_error("renaming", errno);
-  }
-  if (!written.ok()) {
-    ::unlink(temporary.c_str());
-    return std::move(written).error().in(path.string());
-  }
+  MODELD_ASSIGN(NewFile file, NewFile::create(path));
+  Status written = write_all(file.fd(), bytes);
+  if (written.ok()) written = file.keep(mode);
+  if (!written.ok()) return std::move(written).error().in(path.string());
   return {};
 }
 

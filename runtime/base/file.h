@@ -17,8 +17,8 @@ namespace modeld {
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, uint64_t max_bytes);
 Result<std::string> read_text_file(const std::filesystem::path& path, uint64_t max_bytes);
 
-// Writes to a temporary name beside `path` and renames it: a reader sees the old or the new file,
-// never half of one. `mode` is the permission of a new file.
+// A whole NewFile (new_file.h): a reader sees the old or the new content, never half of one. `mode`
+// is the permission of the file.
 Status write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes,
                              unsigned mode = 0644);
 

@@ -47,5 +47,11 @@ TEST_F(FileTest, MissingAndNotRegularAreErrors) {
   EXPECT_EQ(read_file(folder_, 1).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST_F(FileTest, ReadingAPipeDoesNotWaitForAWriter) {
+  const auto pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(read_file(pipe, 1).error().code, ErrorCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace modeld

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "config/config_loader.h"
 #include "ipc/transport/zmq_transport.h"
 #include "runtime/base/file.h"
 #include "tools/demo/child_process.h"
@@ -89,6 +90,17 @@ std::string config_text(const std::filesystem::path& artifact, const std::filesy
           "\n[state]\ndir = \"" + places.state.string() + "\"\n";
   if (driving) text += "[inputs]\nparams_dir = \"" + places.params.string() + "\"\n";
   return text;
+}
+
+// Before minutes go into networks: whether the daemons will take what was asked for.
+Status check_options(const DemoOptions& options) {
+  const std::filesystem::path root = "/";
+  const Places places{root, root, root, root};
+  const std::string text = config_text(root, root, places, options, /*driving=*/true);
+  const ConfigReport report =
+      parse_config(text, "options of the demonstration", DaemonKind::kModeld);
+  if (!report.problems.empty()) return Error(report.problems.front());
+  return {};
 }
 
 Result<ChildProcess> start_daemon(const std::string& name, const std::string& config,
@@ -226,6 +238,9 @@ Result<ScenePictures> choose_pictures(const DemoOptions& options, const SceneOpt
 Result<DemoResult> run_demo(const DemoOptions& options, const Clock& clock,
                             const std::function<bool()>& stop,
                             const std::function<void(std::string_view)>& tell) {
+  MODELD_TRY(check_options(options));
+  SceneOptions scene;
+  MODELD_ASSIGN(const ScenePictures pictures, choose_pictures(options, scene));
   MODELD_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create(options.keep));
   MODELD_ASSIGN(const Places places, make_places(folder));
   MODELD_ASSIGN(const DemoModels models, make_demo_models(folder.path(), tell, stop));
@@ -234,9 +249,7 @@ Result<DemoResult> run_demo(const DemoOptions& options, const Clock& clock,
   ipc::ZmqOptions zmq;
   zmq.ipc_dir = places.ipc;
   MODELD_ASSIGN(const auto transport, ipc::ZmqTransport::create(clock, zmq));
-  SceneOptions scene;
   scene.socket_dir = places.cameras;
-  MODELD_ASSIGN(const ScenePictures pictures, choose_pictures(options, scene));
   MODELD_ASSIGN(const auto feed,
                 SceneFeed::create(clock, *transport, scene, pictures.road, pictures.cabin));
   MODELD_ASSIGN(const auto log, AnswerLog::create(clock, *transport));

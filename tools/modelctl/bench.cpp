@@ -268,7 +268,7 @@ void add_bench(CLI::App& app, Action& chosen) {
       .in_range(0u, kMaxRuns)
       .with_default();
   command.add_option("--deadline-ms", options->deadline_ms, "A run that takes longer is a miss")
-      .positive()
+      .in_range(1e-6, 1e6)
       .with_default();
   command.add_flag("--accept", options->accept,
                    "Write the worst time into the artifact as accepted on this device");

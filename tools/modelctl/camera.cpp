@@ -36,7 +36,9 @@ Result<SceneOptions> scene_options(const Options& options) {
   unsigned width = 0;
   unsigned height = 0;
   char rest = 0;
-  if (std::sscanf(options.size.c_str(), "%5ux%5u%c", &width, &height, &rest) != 2) {
+  // Digits only: %u alone takes a sign and wraps.
+  const bool plain = options.size.find_first_not_of("0123456789x") == std::string::npos;
+  if (!plain || std::sscanf(options.size.c_str(), "%5ux%5u%c", &width, &height, &rest) != 2) {
     return Error(ErrorCode::kInvalidArgument, "--size").expecting("WIDTHxHEIGHT", options.size);
   }
   auto layout = Nv12Layout::openpilot(width, height);
@@ -55,14 +57,23 @@ Result<SceneOptions> scene_options(const Options& options) {
   return scene;
 }
 
+Result<RgbImage> load_picture(const std::string& path) {
+  auto picture = load_image(path);
+  if (picture.ok()) return picture;
+  Error error = std::move(picture).error();
+  // No artifact is to blame for a bad picture.
+  if (error.code != ErrorCode::kNotFound) error.code = ErrorCode::kInvalidArgument;
+  return error;
+}
+
 Result<ScenePictures> pictures_of(const Options& options, const SceneOptions& scene) {
   MODELD_ASSIGN(ScenePictures pictures,
                 load_scene_pictures(std::nullopt, scene.width, scene.height));
   if (!options.road.empty()) {
-    MODELD_ASSIGN(pictures.road, load_image(options.road));
+    MODELD_ASSIGN(pictures.road, load_picture(options.road));
   }
   if (!options.cabin.empty()) {
-    MODELD_ASSIGN(pictures.cabin, load_image(options.cabin));
+    MODELD_ASSIGN(pictures.cabin, load_picture(options.cabin));
   }
   return pictures;
 }
@@ -111,7 +122,6 @@ Status serve_route(const Options& options) {
   MODELD_ASSIGN(const auto transport, open_transport(options.transport, clock));
   MODELD_ASSIGN(const auto feed, replay::RouteFeed::create(clock, *transport, files, log, feeding));
   if (!options.params_dir.empty()) MODELD_TRY(MessageFeed::write_car_params(options.params_dir));
-  note_interrupts();
   std::fprintf(stderr, "serving %s as %s in %s%s\n", options.route.c_str(), options.server.c_str(),
                options.socket_dir.c_str(), options.messages ? ", with messages" : "");
   MODELD_TRY(feed->run(stop_after(options.seconds, clock)));
@@ -120,6 +130,7 @@ Status serve_route(const Options& options) {
 }
 
 Status serve(const Options& options) {
+  note_interrupts();  // before there is a socket to take away
   if (!options.route.empty()) return serve_route(options);
   const Clock& clock = Clock::real();
   MODELD_ASSIGN(const SceneOptions scene, scene_options(options));
@@ -128,7 +139,6 @@ Status serve(const Options& options) {
   MODELD_ASSIGN(const auto feed,
                 SceneFeed::create(clock, *transport, scene, pictures.road, pictures.cabin));
   if (!options.params_dir.empty()) MODELD_TRY(MessageFeed::write_car_params(options.params_dir));
-  note_interrupts();
   std::fprintf(stderr, "serving %ux%u at 20 Hz as %s in %s%s\n", scene.width, scene.height,
                scene.server.c_str(), scene.socket_dir.c_str(),
                scene.messages ? ", with messages" : "");

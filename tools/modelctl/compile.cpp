@@ -4,6 +4,7 @@
 
 #include "runtime/artifact/artifact.h"
 #include "runtime/artifact/artifact_writer.h"
+#include "runtime/base/new_file.h"
 #include "runtime/program/cost.h"
 #include "tools/compile/compile.h"
 #include "tools/modelctl/input_shapes.h"
@@ -111,7 +112,8 @@ void report(const Options& options, const compile::CompiledModel& compiled,
 
 Status compile_and_write(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
-  // The key first: a wrong one should not cost a compile.
+  // First what is quickly seen: it should not cost a compile.
+  MODELD_TRY(check_new_file(options.output));
   std::optional<SigningKey> key;
   if (!options.sign.empty()) {
     MODELD_ASSIGN(key, SigningKey::load(options.sign));

@@ -113,6 +113,13 @@ Status dump(const Options& options) {
   note_interrupts();
   std::error_code failure;
   if (std::filesystem::is_regular_file(options.source, failure)) return dump_log(options);
+  // A dot or a slash is in no topic's name: a file was meant.
+  if (options.source.find_first_of("./") != std::string::npos) {
+    const bool there = std::filesystem::exists(options.source, failure);
+    return Error(there ? ErrorCode::kInvalidArgument : ErrorCode::kNotFound, "nothing to dump")
+        .expecting("a topic or a file of messages",
+                   options.source + (there ? ", not a regular file" : ", no such file"));
+  }
   return dump_topic(options);
 }
 

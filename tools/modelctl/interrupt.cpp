@@ -5,25 +5,33 @@
 #include <csignal>
 
 #include "runtime/base/exit_codes.h"
+#include "runtime/base/new_file.h"
 
 namespace modeld::modelctl {
 namespace {
 
 volatile std::sig_atomic_t noted = 0;
 
-void leave(int) {
-  ::_exit(kExitInterrupted);
+// SIGINT has an exit code of its own; who sent another signal asks the system for it.
+void leave(int signal) {
+  remove_unfinished_files();
+  if (signal == SIGINT) ::_exit(kExitInterrupted);
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(signal, &action, nullptr);
+  ::raise(signal);
 }
 
-void note(int) {
-  if (noted != 0) ::_exit(kExitInterrupted);
+void note(int signal) {
+  if (noted != 0) leave(signal);
   noted = 1;
 }
 
+// SIGPIPE is left alone: a reader that has gone ends the program, as everywhere.
 void handle(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  ::sigaction(SIGINT, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
 
 }  // namespace

@@ -15,6 +15,10 @@ struct Options {
 };
 
 Status keygen(const Options& options) {
+  if (std::filesystem::path(options.name).filename().empty()) {
+    return Error(ErrorCode::kInvalidArgument, "name of the keys")
+        .expecting("a file name without its ending", "'" + options.name + "'");
+  }
   const std::filesystem::path private_path = options.name + ".key";
   const std::filesystem::path public_path = options.name + ".pub";
   // Neither file is made if the other cannot be: half a key pair is of no use.

@@ -7,6 +7,7 @@
 #include "runtime/base/exit_codes.h"
 #include "tools/modelctl/command.h"
 #include "tools/modelctl/interrupt.h"
+#include "tools/modelctl/report.h"
 
 namespace {
 
@@ -31,7 +32,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& answer) {  // help and version come this way too
     return app.exit(answer) == 0 ? modeld::kExitOk : modeld::kExitUsage;
   }
-  const modeld::Status status = chosen();
+  modeld::Status status = chosen();
+  if (status.ok()) status = modeld::modelctl::finish_report();
   if (status.ok()) return modeld::kExitOk;
   std::fflush(stdout);  // so that the reason comes after the report, whoever reads both
   std::fprintf(stderr, "modelctl: %s\n", to_string(status.error()).c_str());
@@ -42,6 +44,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   modeld::modelctl::exit_on_interrupt();
+  modeld::modelctl::occupy_standard_streams();
   try {
     return run(argc, argv);
   } catch (const std::exception& failure) {

@@ -82,10 +82,14 @@ void print(const replay::RecordReport& report, const std::string& route, bool js
 
 Status record(const Options& options) {
   const Clock& clock = Clock::real();
+  if (options.route.find('/') != std::string::npos) {
+    return Error(ErrorCode::kInvalidArgument, "--route")
+        .expecting("a name without '/'", options.route);
+  }
   MODELD_ASSIGN(const auto transport, open_transport(options.transport, clock));
   const replay::RecordOptions record = record_options(options);
+  note_interrupts();  // before there is a file to finish
   MODELD_ASSIGN(const auto recorder, replay::RouteRecorder::create(clock, *transport, record));
-  note_interrupts();
   const std::string route = (record.folder / record.route).string();
   std::fprintf(stderr, "recording %s--0 ... (Ctrl-C ends it)\n", route.c_str());
   const Nanoseconds end =

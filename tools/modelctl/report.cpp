@@ -1,6 +1,10 @@
 #include "tools/modelctl/report.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +14,20 @@ void print_json(const Json& document) {
   const std::string text =
       document.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
   std::printf("%s\n", text.c_str());
+}
+
+void occupy_standard_streams() {
+  while (true) {
+    const int fd = ::open("/dev/null", O_RDWR);  // the lowest number that is free
+    if (fd > STDERR_FILENO) ::close(fd);
+    if (fd < 0 || fd > STDERR_FILENO) return;
+  }
+}
+
+Status finish_report() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  return errno_error("writing the report", errno == 0 ? EIO : errno);
 }
 
 std::string format_bytes(uint64_t bytes) {

@@ -48,7 +48,7 @@ Result<NpyArray> read_array(const std::string& path) {
   Error error = std::move(array).error();
   // Nobody's artifact is to blame for a bad array.
   if (error.code != ErrorCode::kNotFound) error.code = ErrorCode::kInvalidArgument;
-  return std::move(error).in(path);
+  return error;
 }
 
 Status add_frame(const Contract& contract, const InputContract& input, const NpyArray& array,
@@ -106,7 +106,15 @@ Status add_input(const Contract& contract, const std::string& assignment,
 Result<GivenInputs> gather_inputs(const Contract& contract, const Options& options) {
   std::vector<FrameOption> frames;
   for (const std::string& text : options.frames) {
-    MODELD_ASSIGN(frames.emplace_back(), parse_frame_option(text));
+    MODELD_ASSIGN(const FrameOption frame, parse_frame_option(text));
+    const InputContract* input = contract.find_input(frame.input);
+    if (input == nullptr || input->role != InputRole::kFrame) {
+      return Error(ErrorCode::kInvalidArgument, "--frame")
+          .expecting("an input that is a camera frame",
+                     input == nullptr ? "no input '" + frame.input + "'"
+                                      : "'" + frame.input + "', " + to_string(input->type));
+    }
+    frames.push_back(frame);
   }
   GivenInputs given;
   for (const std::string& assignment : options.inputs) {

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "tools/modelctl/report.h"
+
 namespace modeld::modelctl {
 
 OptionRules& OptionRules::required() {
@@ -21,12 +23,14 @@ OptionRules& OptionRules::in_range(uint32_t least, uint32_t most) {
 }
 
 OptionRules& OptionRules::in_range(double least, double most) {
-  option_.check(CLI::Range(least, most));
-  return *this;
-}
-
-OptionRules& OptionRules::positive() {
-  option_.check(CLI::PositiveNumber);
+  // As CLI::Range, but NaN is in no range.
+  const std::string range = format_number(least) + " to " + format_number(most);
+  option_.check([=](const std::string& text) {
+    double value = 0;
+    const bool good = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+    return good ? std::string() : "Value " + text + " not in range " + range;
+  });
+  option_.type_name("FLOAT in [" + format_number(least) + " - " + format_number(most) + "]");
   return *this;
 }
 

@@ -25,7 +25,6 @@ class OptionRules {
   // Other values are usage errors. Both ends belong to the range.
   OptionRules& in_range(uint32_t least, uint32_t most);
   OptionRules& in_range(double least, double most);
-  OptionRules& positive();
   OptionRules& one_of(const std::vector<std::string>& values);
   // Of an option that may be given many times: one value each time, so that a positional argument
   // may follow.
