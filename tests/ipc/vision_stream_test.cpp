@@ -252,7 +252,7 @@ TEST_F(VisionStream, SilentServerEndsEveryWaitInTime) {
 }
 
 // Fault 6c. The tries come after 20 ms, then twice as late each time, at most 500 ms apart.
-TEST_F(VisionStream, MissingStreamIsAStateWithANameAndTriedWithBackOff) {
+TEST_F(VisionStream, FieldFault6MissingStreamIsAStateWithANameAndTriedWithBackOff) {
   const auto server = make_server();
   ManualClock clock;
   const auto client = make_client(clock, true, 2);
@@ -290,7 +290,7 @@ TEST_F(VisionStream, NotificationsCutTheBackOffShort) {
 }
 
 // Fault 6d, from both ends.
-TEST_F(VisionStream, StaleSocketPath) {
+TEST_F(VisionStream, FieldFault6StaleSocketPath) {
   const UniqueFd left_over(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -320,7 +320,7 @@ TEST_F(VisionStream, SecondServerIsRefusedAndTheFirstKeepsItsPath) {
 }
 
 // Fault 6f.
-TEST_F(VisionStream, EightClientsAtOnce) {
+TEST_F(VisionStream, FieldFault6EightClientsAtOnce) {
   const auto server = make_server();
   std::vector<std::unique_ptr<VisionClient>> clients;
   for (int i = 0; i < 8; ++i) clients.push_back(make_client());
@@ -386,7 +386,7 @@ TEST_F(VisionStream, ListRequestsOfAllGenerations) {
 
 // Fault 6a, 6b and relatives: each ends in a named error, no descriptor stays open, and an honest
 // answer afterwards connects.
-TEST_F(VisionStream, BrokenHandShakesAreNamedAndLeakNothing) {
+TEST_F(VisionStream, FieldFault6BrokenHandShakesAreNamedAndLeakNothing) {
   struct Case {
     const char* name;
     std::function<void(int, ScriptBuffers&)> answer;
@@ -481,7 +481,7 @@ TEST_F(VisionStream, BrokenHandShakesAreNamedAndLeakNothing) {
   }
 }
 
-TEST_F(VisionStream, DawdlingServerCostsABoundedTime) {
+TEST_F(VisionStream, FieldFault6DawdlingServerCostsABoundedTime) {
   std::atomic<bool> release{false};
   ScriptServer server(
       socket_path(),
@@ -499,7 +499,7 @@ TEST_F(VisionStream, DawdlingServerCostsABoundedTime) {
 }
 
 // Fault 6: ten thousand reconnects, good and bad hand-shakes in turn.
-TEST_F(VisionStream, TenThousandReconnectsLeakNoDescriptor) {
+TEST_F(VisionStream, FieldFault6TenThousandReconnectsLeakNoDescriptor) {
   uint64_t server_id = 1;
   ScriptServer server(socket_path(), [&](int socket, int64_t) {
     ++server_id;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -115,8 +117,9 @@ TEST_F(HealthStateTest, FieldFault19HeatGoesOkDegradedLaggingWithoutFlapping) {
     }
   };
   for (int i = 0; i < 600; ++i) {
-    // +-2 ms of noise around the slope.
-    const double ms = 25 + 35.0 * i / 600 + (i % 2 == 0 ? 2 : -2);
+    // +-2 ms of noise around the slope, and waves of three seconds that averages follow.
+    const double wave = 4.0 * std::sin(i * 2 * std::numbers::pi / 60);
+    const double ms = 25 + 35.0 * i / 600 + (i % 2 == 0 ? 2 : -2) + wave;
     good(1, static_cast<Nanoseconds>(ms * kMillisecond));
     note();
   }

@@ -270,6 +270,8 @@ TEST(FieldFault6, ServerRestartDropsItsImports) {
   bench.wide->restart();
   for (uint32_t id = 0; id < 10; ++id) ASSERT_TRUE(bench.frame(id).ok());
   EXPECT_EQ(bench.script.imports, 32u);
+  // The old server's buffers are given back: nobody will send them again.
+  EXPECT_EQ(bench.script.imports_held, 16u);
   const auto model = bench.model_v2();
   EXPECT_EQ(model.size(), 30u);
   EXPECT_EQ(count_valid(model), 30u);

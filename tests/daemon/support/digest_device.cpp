@@ -10,7 +10,10 @@ namespace {
 
 class HostBuffer final : public Buffer {
  public:
-  explicit HostBuffer(std::span<std::byte> pages) : pages_(pages) {}
+  HostBuffer(std::span<std::byte> pages, DigestScript& script) : pages_(pages), script_(script) {
+    ++script_.imports_held;
+  }
+  ~HostBuffer() override { --script_.imports_held; }
   uint64_t size() const override { return pages_.size(); }
   uint64_t alignment() const override { return 1; }
   BufferOwnership ownership() const override { return BufferOwnership::kImported; }
@@ -28,6 +31,7 @@ class HostBuffer final : public Buffer {
 
  private:
   std::span<std::byte> pages_;
+  DigestScript& script_;
 };
 
 uint64_t mix(uint64_t digest, uint64_t value) {
@@ -165,7 +169,7 @@ Result<std::unique_ptr<Buffer>> DigestDevice::allocate(uint64_t, uint64_t) {
 Result<std::unique_ptr<Buffer>> DigestDevice::import_host(std::span<std::byte> pages) {
   if (!script_.can_import) return Error(ErrorCode::kUnsupported, "no import");
   ++script_.imports;
-  return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(pages));
+  return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(pages, script_));
 }
 
 Result<std::unique_ptr<Capture>> DigestDevice::record(const Program&, WeightSource&,

@@ -37,6 +37,7 @@ struct DigestScript {
   uint64_t commits = 0;
   uint64_t records = 0;
   uint64_t imports = 0;
+  uint64_t imports_held = 0;  // not yet given back
 };
 
 // Answers every output (all f32) with small finite numbers that depend on every staged or bound
