@@ -38,7 +38,8 @@ Status clear_stale_path(const std::filesystem::path& path, int type) {
   const sockaddr_un address = address_of(path);
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
       errno != ECONNREFUSED) {
-    return Error(ErrorCode::kRefused, "another process already serves this socket")
+    // Not kRefused: whoever reads the exit code would look for fault in the artifact.
+    return Error(ErrorCode::kIo, "another process already serves this socket")
         .in(path.string());
   }
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {

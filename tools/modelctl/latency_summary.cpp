@@ -21,6 +21,24 @@ double percentile(const std::vector<Nanoseconds>& sorted, size_t per_mille) {
 
 }  // namespace
 
+std::array<std::optional<Nanoseconds>, kPhaseCount> phase_durations(const ReplayReport& report) {
+  std::array<std::optional<Nanoseconds>, kPhaseCount> durations;
+  for (size_t i = 0; i < kPhaseCount; ++i) {
+    const PhaseTimes& phase = report.phases[i];
+    if (phase.ended > 0) durations[i] = phase.ended - phase.started;
+  }
+  const PhaseTimes& model = report.phases[static_cast<size_t>(Phase::kModel)];
+  for (const Phase around : {Phase::kWarp, Phase::kHistory}) {
+    const PhaseTimes& phase = report.phases[static_cast<size_t>(around)];
+    const Nanoseconds shared =
+        std::min(phase.ended, model.ended) - std::max(phase.started, model.started);
+    if (phase.ended > 0 && model.ended > 0 && shared > 0) {
+      *durations[static_cast<size_t>(around)] -= shared;
+    }
+  }
+  return durations;
+}
+
 LatencySummary summarise(std::vector<Nanoseconds> samples) {
   if (samples.empty()) return {};
   std::sort(samples.begin(), samples.end());

@@ -1,9 +1,12 @@
 // Latency of many runs in few numbers.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/device/capture.h"
 
 namespace modeld::modelctl {
 
@@ -17,6 +20,11 @@ struct LatencySummary {
   double p999 = 0;
   double max = 0;
 };
+
+// How long each phase of a replay took, by Phase; nothing for phases without steps. Steps of the
+// history surround the model's: what they share counts as the model's, so that the sum is no more
+// than the whole.
+std::array<std::optional<Nanoseconds>, kPhaseCount> phase_durations(const ReplayReport& report);
 
 // All zero for no samples.
 LatencySummary summarise(std::vector<Nanoseconds> samples);
