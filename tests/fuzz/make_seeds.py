@@ -219,7 +219,7 @@ def replay_log_seeds():
     yield "truncated_zstd", zstd_stored(log)[:-100]
     yield "truncated", log[:-12]
     # Damage that is searched for the next message byte by byte: once took a minute.
-    yield "damage_bzip2", bz2.compress(log + bytes(range(256)) * 2048 + log)
+    yield "damage_bzip2", bz2.compress(log + bytes(range(256)) * 512 + log)
 
 
 def msgq_ring_seeds():
