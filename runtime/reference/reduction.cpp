@@ -179,6 +179,11 @@ KernelPointer reduce_in(const KernelSpec& spec) {
           spec, Wide{0}, [](Wide total, Wide x) { return add(total, magnitude(x)); }, as_is);
     case OpKind::kReduceL2:
       return reduction<Wide>(spec, Wide{0}, add_square, [](Wide total, Flags&) {
+        // A sum of squares that wrapped below zero: its root is no number, which as an integer is
+        // 0.
+        if constexpr (std::is_same_v<Wide, int64_t>) {
+          if (total < 0) return Wide{0};
+        }
         return static_cast<Wide>(std::sqrt(static_cast<double>(total)));
       });
     case OpKind::kReduceMax:

@@ -159,6 +159,9 @@ TEST(ReferenceLayers, Reductions) {
   expect_op(OpKind::kReduceMax, {f32({0, 2}, {})}, {-kInf, -kInf}, over({0}));
   expect_op(OpKind::kReduceMean, {f32({0, 1}, {})}, {kNan}, over({0}));
   expect_op(OpKind::kReduceMean, {make_tensor(DType::kInt32, {2}, {-4, 1})}, {-1}, over({0}));
+  // Found by tests/fuzz/onnx_fuzz.cpp: 3037000500 squared is beyond 63 bits and reads as negative.
+  expect_op(OpKind::kReduceL2, {make_tensor(DType::kInt64, {1}, {3037000500})}, {0}, over({0}));
+  expect_op(OpKind::kReduceL2, {make_tensor(DType::kInt64, {2}, {-3, 4})}, {5}, over({0}));
   // Outer and inner axis reduced, the middle one kept.
   expect_op(OpKind::kReduceSum, {f32({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}, {14, 22}, over({0, 2}));
 }
