@@ -23,7 +23,7 @@ struct MsgqOptions {
 // outlive the transport, but not the clock. Steady state: no allocation, one fstat per call.
 //
 // A ring that somebody removes or replaces is noticed within a second and opened anew. A topic has
-// one publisher: publisher() refuses while another one lives (kRefused), but a stock publisher that
+// one publisher: publisher() refuses while another one lives (kIo), but a stock publisher that
 // starts later takes the topic; send() is refused then, until that one has gone.
 class MsgqTransport final : public Transport {
  public:

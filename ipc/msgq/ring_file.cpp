@@ -154,7 +154,7 @@ Status RingFile::check_foreign_writer() const {
   if (thread == 0 || !thread_exists(thread) || is_own_thread(thread)) return {};
   // A number may have been given out again since: only somebody who has the file can be publishing.
   if (!maps_file(thread, inode_).value_or(true)) return {};
-  return Error(ErrorCode::kRefused,
+  return Error(ErrorCode::kIo,
                "thread " + std::to_string(thread) + " of another process publishes this topic")
       .in(path_.string());
 }
@@ -162,7 +162,7 @@ Status RingFile::check_foreign_writer() const {
 Status RingFile::claim() {
   if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return errno_error("locking a ring", errno).in(path_.string());
-    return Error(ErrorCode::kRefused, "the topic already has a publisher").in(path_.string());
+    return Error(ErrorCode::kIo, "the topic already has a publisher").in(path_.string());
   }
   return check_foreign_writer();
 }

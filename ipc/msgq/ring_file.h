@@ -34,7 +34,7 @@ class RingFile {
   // Whether `path` still leads to this file, so that newcomers meet us here.
   bool in_place() const;
 
-  // kRefused if another process of ours already publishes to this file (a lock that ends with the
+  // kIo if another process of ours already publishes to this file (a lock that ends with the
   // process) or if the thread that `write_uid` names runs in a process that has the file mapped.
   Status claim();
 

@@ -100,7 +100,7 @@ Result<std::unique_ptr<Publisher>> MemoryTransport::publisher(std::string_view t
   const std::lock_guard lock(mutex_);
   Topic& entry = topic_locked(topic);
   if (entry.published) {
-    return Error(ErrorCode::kRefused, "the topic already has a publisher").in(topic);
+    return Error(ErrorCode::kIo, "the topic already has a publisher").in(topic);
   }
   entry.published = true;
   return std::unique_ptr<Publisher>(new MemoryPublisher(*this, entry));

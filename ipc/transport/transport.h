@@ -62,7 +62,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // kPermission if the process's role may not publish `topic`, kRefused if somebody else already
+  // kPermission if the process's role may not publish `topic`, kIo if somebody else already
   // does, kInvalidArgument for a name that is not a topic name (see topics.h).
   virtual Result<std::unique_ptr<Publisher>> publisher(std::string_view topic) = 0;
 

@@ -25,7 +25,7 @@ class UnixListener {
   UnixListener& operator=(UnixListener&& other) noexcept;
 
   // `type` is SOCK_STREAM or SOCK_SEQPACKET; the socket is non-blocking and close-on-exec. A stale
-  // socket file is replaced. kRefused if somebody answers on the path or if what lies there is not
+  // socket file is replaced. kIo if somebody answers on the path, kRefused if what lies there is not
   // a socket.
   static Result<UnixListener> listen(const std::filesystem::path& path, int type, int backlog);
 

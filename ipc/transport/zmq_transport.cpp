@@ -209,8 +209,7 @@ Result<std::unique_ptr<Publisher>> ZmqTransport::publisher(std::string_view topi
     MODELD_TRY(socket.set(ZMQ_USE_FD, path.fd()));
   }
   if (zmq_bind(socket.get(), address.c_str()) != 0) {
-    const auto code = zmq_errno() == EADDRINUSE ? ErrorCode::kRefused : ErrorCode::kIo;
-    return Error(code, std::string("binding: ") + zmq_strerror(zmq_errno())).in(address);
+    return Error(ErrorCode::kIo, std::string("binding: ") + zmq_strerror(zmq_errno())).in(address);
   }
   path.release_fd();  // libzmq closes it
   return std::unique_ptr<Publisher>(new ZmqPublisher(std::move(path), std::move(socket)));

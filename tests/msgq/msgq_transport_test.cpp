@@ -237,7 +237,7 @@ TEST(MsgqTransport, TopicTakenByAStockPublisherIsTakenBack) {
   publisher->reset();
   const auto newcomer = transport->publisher("carState");
   ASSERT_FALSE(newcomer.ok());
-  EXPECT_EQ(newcomer.error().code, ErrorCode::kRefused) << to_string(newcomer.error());
+  EXPECT_EQ(newcomer.error().code, ErrorCode::kIo) << to_string(newcomer.error());
   ::kill(stock, SIGKILL);
   ::waitpid(stock, nullptr, 0);
   EXPECT_TRUE(transport->publisher("carState").ok());
