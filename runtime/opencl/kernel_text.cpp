@@ -106,7 +106,7 @@ std::string load(DType dtype, const std::string& pointer, const std::string& ind
       case DType::kFloat32:
         return vector;
       case DType::kFloat16:
-        return "vload_half" + w + "(0, " + pointer + " + (" + index + "))";
+        return "m_load_half" + w + "(" + pointer + " + (" + index + "))";
       case DType::kBFloat16:
         return "as_float" + w + "(convert_uint" + w + "(" + vector + ") << 16)";
       default:
@@ -129,9 +129,9 @@ std::string store(DType dtype, const std::string& pointer, const std::string& in
                   const std::string& value, Compute compute, uint32_t width) {
   if (width > 1) {
     const std::string w = std::to_string(width);
-    const std::string at = ", 0, " + pointer + " + (" + index + "));";
-    return (dtype == DType::kFloat16 ? "vstore_half" + w + "_rte(" : "vstore" + w + "(") + value +
-           at;
+    const std::string at = pointer + " + (" + index + "));";
+    if (dtype == DType::kFloat16) return "m_store_half" + w + "(" + value + ", " + at;
+    return "vstore" + w + "(" + value + ", 0, " + at;
   }
   switch (dtype) {
     case DType::kFloat16:

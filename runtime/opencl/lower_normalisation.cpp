@@ -1,4 +1,6 @@
-// Softmax and LayerNormalization along neighbouring elements.
+// Softmax, LogSoftmax, LayerNormalization and RMSNormalization along neighbouring elements.
+#include <optional>
+
 #include "runtime/opencl/lowering.h"
 #include "runtime/opencl/row_kernel.h"
 
@@ -38,12 +40,16 @@ bool lower_softmax(Lowering& lowering, const Op& op) {
   kernel.reduce("sum", Combine::kSum, [&](const std::string& k, uint32_t width) {
     return "exp(" + element(k, width) + " - most)";
   });
-  kernel.writer << "const float scale = 1.0f / sum;\n";
+  // The difference from the largest is kept, never taken back from a logarithm.
+  const bool logarithm = op.kind == OpKind::kLogSoftmax;
+  kernel.writer << "const float rest = " << (logarithm ? "log(sum)" : "1.0f / sum") << ";\n";
   kernel.each([&](const std::string& k, uint32_t width) {
-    return store(out.dtype, to, row_at(length, k), "exp(" + element(k, width) + " - most) * scale",
-                 Compute::kFloat, width);
+    const std::string e = element(k, width);
+    return store(out.dtype, to, row_at(length, k),
+                 logarithm ? e + " - most - rest" : "exp(" + e + " - most) * rest", Compute::kFloat,
+                 width);
   });
-  lowering.add(std::move(kernel).finish(), "softmax rows");
+  lowering.add(std::move(kernel).finish(), logarithm ? "log softmax rows" : "softmax rows");
   return true;
 }
 
@@ -53,37 +59,46 @@ bool lower_layer_norm(Lowering& lowering, const Op& op) {
   int64_t rows = 1;
   int64_t length = 1;
   for (size_t i = 0; i < shape.size(); ++i) (i < axis ? rows : length) *= shape[i];
-  const bool biased = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
+  const bool centred = op.kind == OpKind::kLayerNormalization;
   const View x = lowering.dense(op.inputs[0], Layout::kPlain);
-  const View scale = lowering.dense(op.inputs[1], Layout::kPlain);
-  const View bias = biased ? lowering.dense(op.inputs[2], Layout::kPlain) : scale;
+  const auto parameter = [&](size_t input) {
+    const bool given = input < op.inputs.size() && op.inputs[input] != kNoTensor;
+    return given ? std::optional(lowering.dense(op.inputs[input], Layout::kPlain)) : std::nullopt;
+  };
+  const std::optional<View> scale = parameter(1);
+  const std::optional<View> bias = parameter(2);
   const View out = lowering.define(op.outputs[0], Layout::kPlain);
-  if (!knows(x) || !knows(scale) || !knows(bias) || !stores_vectors(out.dtype)) return false;
+  if (!knows(x) || (scale && !knows(*scale)) || (bias && !knows(*bias))) return false;
+  if (!stores_vectors(out.dtype)) return false;
   if (!fits_int({&x})) return false;
   RowKernel kernel(lowering.traits(), rows, length);
   const std::string from = kernel.writer.input(x);
-  const std::string factors = kernel.writer.input(scale);
-  const std::string addends = kernel.writer.input(bias);
+  const std::string factors = scale ? kernel.writer.input(*scale) : "";
+  const std::string addends = bias ? kernel.writer.input(*bias) : "";
   const std::string to = kernel.writer.output(out);
   const std::string n = literal(static_cast<double>(length), Compute::kFloat);
   const auto element = [&](const std::string& k, uint32_t width) {
     return load(x.dtype, from, row_at(length, k), Compute::kFloat, width);
   };
-  kernel.reduce("sum", Combine::kSum, element);
-  kernel.writer << "const float mean = sum / " << n << ";\n";
+  if (centred) {
+    kernel.reduce("sum", Combine::kSum, element);
+    kernel.writer << "const float mean = sum / " << n << ";\n";
+  }
+  const auto difference = [&](const std::string& k, uint32_t width) {
+    return centred ? "(" + element(k, width) + " - mean)" : element(k, width);
+  };
   kernel.reduce("squares", Combine::kSum, [&](const std::string& k, uint32_t width) {
-    const std::string d = "(" + element(k, width) + " - mean)";
-    return d + " * " + d;
+    return difference(k, width) + " * " + difference(k, width);
   });
   kernel.writer << "const float factor = 1.0f / sqrt(squares / " << n << " + "
                 << literal(op.attributes.get_float("epsilon"), Compute::kFloat) << ");\n";
   kernel.each([&](const std::string& k, uint32_t width) {
-    std::string y = "(" + element(k, width) + " - mean) * factor * " +
-                    load(scale.dtype, factors, k, Compute::kFloat, width);
-    if (biased) y += " + " + load(bias.dtype, addends, k, Compute::kFloat, width);
+    std::string y = difference(k, width) + " * factor";
+    if (scale) y += " * " + load(scale->dtype, factors, k, Compute::kFloat, width);
+    if (bias) y += " + " + load(bias->dtype, addends, k, Compute::kFloat, width);
     return store(out.dtype, to, row_at(length, k), y, Compute::kFloat, width);
   });
-  lowering.add(std::move(kernel).finish(), "layer norm rows");
+  lowering.add(std::move(kernel).finish(), centred ? "layer norm rows" : "rms norm rows");
   return true;
 }
 
@@ -91,10 +106,12 @@ bool lower_layer_norm(Lowering& lowering, const Op& op) {
 
 Result<bool> lower_normalisation(Lowering& lowering) {
   const Op& op = lowering.op();
-  if (op.kind != OpKind::kSoftmax && op.kind != OpKind::kLayerNormalization) return false;
+  const bool softmax = op.kind == OpKind::kSoftmax || op.kind == OpKind::kLogSoftmax;
+  const bool norm = op.kind == OpKind::kLayerNormalization || op.kind == OpKind::kRmsNormalization;
+  if (!softmax && !norm) return false;
   if (lowering.type(op.inputs[0]).elements() == 0) return false;
   if (compute_of(lowering.dtype(op.inputs[0])) != Compute::kFloat) return false;
-  return op.kind == OpKind::kSoftmax ? lower_softmax(lowering, op) : lower_layer_norm(lowering, op);
+  return softmax ? lower_softmax(lowering, op) : lower_layer_norm(lowering, op);
 }
 
 }  // namespace modeld::opencl

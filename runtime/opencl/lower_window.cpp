@@ -193,7 +193,9 @@ if (weight != 0.0f) v += weight * @value@;
 
 Result<bool> lower_window(Lowering& lowering) {
   const Op& op = lowering.op();
-  const bool pool = op.kind == OpKind::kAveragePool || op.kind == OpKind::kMaxPool;
+  // Places of the largest are the plain form's.
+  const bool pool = op.kind == OpKind::kAveragePool ||
+                    (op.kind == OpKind::kMaxPool && op.outputs.size() == 1);
   if (!pool && op.kind != OpKind::kResize) return false;
   const TensorId in = op.inputs[0];
   if (lowering.shape(in).size() != 4 || lowering.type(in).elements() == 0 ||

@@ -232,13 +232,6 @@ Status Lowering::lower_op() {
     return Error(ErrorCode::kUnsupported, "element type of an input")
         .expecting("a type the device has (no cl_khr_fp64)", "f64");
   }
-  // Forms that no family has code for yet, of ops that families know.
-  const bool places = op_->kind == OpKind::kMaxPool && op_->outputs.size() > 1;
-  const bool unscaled = op_->kind == OpKind::kLayerNormalization &&
-                        (op_->inputs.size() < 2 || op_->inputs[1] == kNoTensor);
-  if (places || unscaled) {
-    return Error(ErrorCode::kUnsupported, "no implementation of this form on the opencl backend");
-  }
   constexpr std::array kFamilies = {lower_warp,        lower_move,    lower_pointwise,
                                     lower_convolution, lower_product, lower_normalisation,
                                     lower_reduction,   lower_window,  lower_plainly};

@@ -82,9 +82,14 @@ Status OpenClCapture::allocate() {
     device_bytes_ += bytes;
     return {};
   };
-  if (plan_.arena_bytes > 0) MODELD_TRY(take(arena_, plan_.arena_bytes));
-  if (plan_.upload_bytes > 0) MODELD_TRY(take(upload_, plan_.upload_bytes));
-  if (plan_.download_bytes > 0) MODELD_TRY(take(download_, plan_.download_bytes));
+  // Kernels may be given tensors without elements, which need memory behind them all the same.
+  const auto lives = [&](Home home) {
+    return std::any_of(plan_.roots.begin(), plan_.roots.end(),
+                       [home](const Root& root) { return root.home == home; });
+  };
+  if (lives(Home::kArena)) MODELD_TRY(take(arena_, plan_.arena_bytes));
+  if (lives(Home::kUpload)) MODELD_TRY(take(upload_, plan_.upload_bytes));
+  if (lives(Home::kDownload)) MODELD_TRY(take(download_, plan_.download_bytes));
   own_.resize(plan_.roots.size());
   for (RootId id = 0; id < plan_.roots.size(); ++id) {
     const Home home = plan_.roots[id].home;

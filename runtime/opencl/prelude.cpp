@@ -17,6 +17,18 @@ float m_round_half(float x) {
   vstore_half_rte(x, 0, (half*)&bits);
   return vload_half(0, (const half*)&bits);
 }
+/* vload_half16 of PoCL 3.1 reads with aligned instructions, though a half's alignment must do. */
+#define M_HALVES(N) \
+  float##N m_load_half##N(__global const half* p) { \
+    const ushort##N bits = vload##N(0, (__global const ushort*)p); \
+    return vload_half##N(0, (const half*)&bits); \
+  } \
+  void m_store_half##N(float##N x, __global half* p) { \
+    ushort##N bits; \
+    vstore_half##N##_rte(x, 0, (half*)&bits); \
+    vstore##N(bits, 0, (__global ushort*)p); \
+  }
+M_HALVES(2) M_HALVES(4) M_HALVES(8) M_HALVES(16)
 #define M_SATURATE(T) \
   T __attribute__((overloadable)) m_sat_##T(float x) { return isnan(x) ? (T)0 : convert_##T##_sat(x); }
 M_SATURATE(char) M_SATURATE(uchar) M_SATURATE(short) M_SATURATE(ushort)

@@ -50,12 +50,21 @@ ProductViews matmul_views(Lowering& lowering) {
   p.b = lowering.view(op.inputs[1]);
   const bool row = p.a.shape.size() == 1;
   const bool column = p.b.shape.size() == 1;
-  if (has(op, 2)) p.bias = lowering.view(op.inputs[2]);
-  if (has(op, 3)) p.residual = lowering.view(op.inputs[3]);
+  if (op.kind == OpKind::kMatMulInteger) {
+    if (has(op, 2)) p.a_zero = broadcast(lowering.view(op.inputs[2]), p.a.shape);
+    if (has(op, 3)) p.b_zero = broadcast(lowering.view(op.inputs[3]), p.b.shape);
+  } else {
+    if (has(op, 2)) p.bias = lowering.view(op.inputs[2]);
+    if (has(op, 3)) p.residual = lowering.view(op.inputs[3]);
+  }
   p.out = lowering.define(op.outputs[0], Layout::kPlain);
   // A left vector is one row, a right one one column; the result has neither.
-  if (row) insert_axis(p.a, 0);
-  if (column) insert_axis(p.b, 1);
+  for (View* view : {&p.a, p.a_zero ? &*p.a_zero : nullptr}) {
+    if (row && view != nullptr) insert_axis(*view, 0);
+  }
+  for (View* view : {&p.b, p.b_zero ? &*p.b_zero : nullptr}) {
+    if (column && view != nullptr) insert_axis(*view, 1);
+  }
   for (View* view : {&p.out, p.residual ? &*p.residual : nullptr}) {
     if (view == nullptr) continue;
     if (column) insert_axis(*view, view->shape.size());
@@ -64,6 +73,8 @@ ProductViews matmul_views(Lowering& lowering) {
   const Shape batches(p.out.shape.begin(), p.out.shape.end() - 2);
   p.a = stacked(p.a, batches);
   p.b = stacked(p.b, batches);
+  if (p.a_zero) p.a_zero = stacked(*p.a_zero, batches);
+  if (p.b_zero) p.b_zero = stacked(*p.b_zero, batches);
   if (p.bias) {
     // Along the last axis that is left: the rows where the right side was a vector.
     if (column) insert_axis(*p.bias, 1);

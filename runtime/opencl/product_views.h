@@ -1,4 +1,4 @@
-// Gemm and MatMul as one stack of matrix products on views.
+// Gemm, MatMul and MatMulInteger as one stack of matrix products on views.
 #pragma once
 
 #include <optional>
@@ -15,6 +15,9 @@ struct ProductViews {
   View out;  // [.., M, N]
   std::optional<View> bias;
   std::optional<View> residual;
+  // MatMulInteger: of the shapes of a and b.
+  std::optional<View> a_zero;
+  std::optional<View> b_zero;
   double alpha = 1;
   double beta = 1;
   int64_t rows = 1;

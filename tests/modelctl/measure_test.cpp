@@ -118,6 +118,20 @@ TEST_F(MeasureTest, FieldFault33InputsOfTwoBackendsAreDumpedAndEqual) {
   EXPECT_EQ(files["cpu"], files["reference"]);
 }
 
+TEST_F(MeasureTest, BenchListsKernelsOfOpencl) {
+  if (!open_backend("opencl").ok()) GTEST_SKIP() << "no OpenCL device";
+  const ToolResult result = tool(
+      {"bench", "tiny.model", "--backend", "opencl", "--runs", "5", "--kernels", "2", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto kernels = result.json()["kernels"];
+  EXPECT_GE(kernels["count"].get<size_t>(), 3u);  // warp, product, what is done to its result
+  EXPECT_GT(kernels["sum_ms"].get<double>(), 0);
+  EXPECT_GT(kernels["overhead_ms"].get<double>(), 0);
+  ASSERT_EQ(kernels["heaviest"].size(), 2u);
+  EXPECT_GE(kernels["heaviest"][0]["ms"], kernels["heaviest"][1]["ms"]);
+  EXPECT_LE(kernels["heaviest"][0]["ms"], kernels["sum_ms"]);
+}
+
 TEST_F(MeasureTest, BenchAcceptsIntoTheSignedArtifact) {
   ASSERT_EQ(tool({"keygen", "a"}).exit_code, 0);
   EXPECT_EQ(tool({"bench", "tiny.model", "--backend", "reference", "--accept"}).exit_code, 2);

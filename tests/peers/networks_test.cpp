@@ -26,7 +26,6 @@ struct Network {
   const char* file;
   double tolerance;
   std::vector<uint64_t> shape = {};  // of the one input, where the file leaves extents open
-  bool on_opencl = true;             // false: that backend has no code for its ops yet
 };
 
 void PrintTo(const Network& network, std::ostream* out) {
@@ -50,10 +49,6 @@ TEST_P(RealNetwork, AnswersAsOnnxRuntimeDoes) {
   const auto expected = OrtPeer::instance().run(path, steps).outputs;
   const Model model = compiled(path, shapes);
   for (const std::string backend : {"reference", "cpu", "opencl"}) {
-    if (backend == "opencl" && !GetParam().on_opencl) {
-      std::cout << GetParam().file << " opencl: left out, ops without code\n";
-      continue;
-    }
     const auto found = run_on(backend, model, steps);
     ASSERT_EQ(found[0].size(), expected[0].size());
     for (const auto& [name, array] : expected[0]) {
@@ -65,26 +60,25 @@ TEST_P(RealNetwork, AnswersAsOnnxRuntimeDoes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models, RealNetwork,
-    testing::Values(Network{"dm-2020-05.onnx", kSingleTolerance},
-                    Network{"dm-2021-06.onnx", kSingleTolerance},
-                    Network{"dm-2021-08.onnx", kSingleTolerance},
-                    Network{"dm-2021-06-fp16.onnx", kHalfTolerance},
-                    Network{"twinlitenet.onnx", kSingleTolerance},
-                    Network{"twinlitenet-qdq-int8.onnx", kStepTolerance, {}, false},
-                    Network{"byte-bilstm.onnx", kSingleTolerance, {2, 64}, false},
-                    Network{"yolox_nano.onnx", kSingleTolerance},
-                    Network{"vit-tracker.onnx", kSingleTolerance},
-                    Network{"ultraface-rfb320.onnx", kSingleTolerance},
-                    Network{"squeezenet-fp16.onnx", kHalfTolerance}),
-    [](const auto& instance) {
-      std::string name;
-      for (const char c : std::string(instance.param.file)) {
-        if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
-      }
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Models, RealNetwork,
+                         testing::Values(Network{"dm-2020-05.onnx", kSingleTolerance},
+                                         Network{"dm-2021-06.onnx", kSingleTolerance},
+                                         Network{"dm-2021-08.onnx", kSingleTolerance},
+                                         Network{"dm-2021-06-fp16.onnx", kHalfTolerance},
+                                         Network{"twinlitenet.onnx", kSingleTolerance},
+                                         Network{"twinlitenet-qdq-int8.onnx", kStepTolerance},
+                                         Network{"byte-bilstm.onnx", kSingleTolerance, {2, 64}},
+                                         Network{"yolox_nano.onnx", kSingleTolerance},
+                                         Network{"vit-tracker.onnx", kSingleTolerance},
+                                         Network{"ultraface-rfb320.onnx", kSingleTolerance},
+                                         Network{"squeezenet-fp16.onnx", kHalfTolerance}),
+                         [](const auto& instance) {
+                           std::string name;
+                           for (const char c : std::string(instance.param.file)) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
+                           }
+                           return name;
+                         });
 
 // Slice by slice: a large slice must not hide a wrong small one.
 void expect_slices_agree(const NamedArrays& expected, const NamedArrays& found,

@@ -67,18 +67,16 @@ const OrtPeer& OrtPeer::instance() {
   return peer;
 }
 
+std::vector<std::string> OrtPeer::command() const {
+  return {"node", script("ort_run.js").string(), (folder_ / "node_modules").string()};
+}
+
 OrtRun OrtPeer::run(const std::filesystem::path& model, const std::vector<NamedArrays>& steps,
                     int runs, int threads) const {
   const TempDir folder;
-  std::vector<std::string> words{"node",
-                                 script("ort_run.js").string(),
-                                 (folder_ / "node_modules").string(),
-                                 model.string(),
-                                 folder.path().string(),
-                                 "--threads",
-                                 std::to_string(threads),
-                                 "--runs",
-                                 std::to_string(runs)};
+  std::vector<std::string> words = command();
+  words.insert(words.end(), {model.string(), folder.path().string(), "--threads",
+                             std::to_string(threads), "--runs", std::to_string(runs)});
   size_t index = 0;
   for (const NamedArrays& step : steps) {
     if (&step != &steps.front()) words.emplace_back("--next");
@@ -120,9 +118,9 @@ std::vector<OrtPeer::BatchAnswer> OrtPeer::run_batch(const std::vector<BatchJob>
     std::ofstream list(folder / "list");
     for (size_t job = first; job < jobs.size(); ++job) list << lines[job] << "\n";
     list.close();
-    const auto result =
-        run_command({"node", script("ort_run.js").string(), (folder_ / "node_modules").string(),
-                     "--batch", (folder / "list").string()});
+    std::vector<std::string> words = command();
+    words.insert(words.end(), {"--batch", (folder / "list").string()});
+    const auto result = run_command(words);
     std::istringstream reports(result.output);
     for (std::string line; std::getline(reports, line);) {
       if (!line.starts_with("{")) continue;  // warnings of its own

@@ -25,6 +25,9 @@ class OrtPeer {
   // Empty if it can be used, else why not.
   const std::string& missing() const { return missing_; }
 
+  // What starts ort_run.js with its modules; its other arguments follow.
+  std::vector<std::string> command() const;
+
   // One step for each entry of `steps`, repeated `runs` times; output next_X is input X of the
   // following step unless that names X. Throws std::runtime_error with ONNX Runtime's words if it
   // refuses model or inputs.

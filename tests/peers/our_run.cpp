@@ -29,7 +29,7 @@ NpyType npy_type(DType dtype) {
   }
 }
 
-void stage(Capture& capture, size_t input, const NamedArrays& step) {
+void stage_one(Capture& capture, size_t input, const NamedArrays& step) {
   const Slot& slot = capture.inputs()[input];
   const auto found = step.find(slot.name);
   if (found == step.end()) throw std::runtime_error("no value for input " + slot.name);
@@ -54,6 +54,10 @@ NamedArrays outputs_of(const Capture& capture) {
 
 }  // namespace
 
+void stage(Capture& capture, const NamedArrays& step) {
+  for (size_t i = 0; i < capture.inputs().size(); ++i) stage_one(capture, i, step);
+}
+
 Model compiled(const std::filesystem::path& onnx, const std::map<std::string, Shape>& shapes) {
   compile::CompileOptions options;
   options.input_shapes = shapes;
@@ -67,7 +71,7 @@ std::vector<NamedArrays> run_on(const std::string& backend, const Model& model,
   const auto capture = must(device->record(model.program, *model.weights, {}));
   std::vector<NamedArrays> outputs;
   for (const NamedArrays& step : steps) {
-    for (size_t i = 0; i < capture->inputs().size(); ++i) stage(*capture, i, step);
+    stage(*capture, step);
     Submission* submission = must(capture->replay());
     must(submission->wait(Deadline::after(Clock::real(), kReplayDeadline)));
     outputs.push_back(outputs_of(*capture));

@@ -12,6 +12,7 @@
 #include "runtime/selftest/reference_inputs.h"
 #include "tools/modelctl/backend_options.h"
 #include "tools/modelctl/interrupt.h"
+#include "tools/modelctl/kernel_times.h"
 #include "tools/modelctl/latency_summary.h"
 #include "tools/modelctl/model_source.h"
 #include "tools/modelctl/output_files.h"
@@ -32,6 +33,7 @@ struct Options {
   uint32_t runs = 100;
   uint32_t warmup = 10;
   double deadline_ms = 50;
+  uint32_t kernels = 5;
   bool accept = false;
   std::string sign;
   std::string dump_inputs;
@@ -128,9 +130,27 @@ struct Bench {
   const LoadedModel& loaded;
   const Device& device;
   Samples samples;
+  std::optional<KernelTimes> kernels;
   uint32_t threads = 1;
   double load_ms = 0;
 };
+
+Json kernels_json(const KernelTimes& kernels, size_t most, double peak) {
+  Json heaviest = Json::array();
+  for (size_t i = 0; i < std::min(most, kernels.ops.size()); ++i) {
+    const OpTime& op = kernels.ops[i];
+    heaviest.push_back({{"op", op.op},
+                        {"how", op.how},
+                        {"kernels", op.kernels},
+                        {"ms", op.ms},
+                        {"gflops", op.gflops},
+                        {"share_of_peak", peak > 0 ? op.gflops / peak : 0}});
+  }
+  return {{"count", kernels.kernels},
+          {"sum_ms", kernels.kernels_ms},
+          {"overhead_ms", kernels.overhead_ms},
+          {"heaviest", std::move(heaviest)}};
+}
 
 Json bench_json(const Bench& bench) {
   const LatencySummary latency = summarise(bench.samples.total);
@@ -140,22 +160,44 @@ Json bench_json(const Bench& bench) {
       [&](Nanoseconds took) { return static_cast<double>(took) > deadline * kMillisecond; });
   const double gmacs = static_cast<double>(program_cost(bench.loaded.model.program).macs) / 1e9;
   const PeakFlops peak = measure_peak_flops(bench.threads);
-  return {{"artifact", bench.loaded.artifact},
-          {"backend", bench.device.capabilities().backend},
-          {"device", bench.device.capabilities().name},
-          {"precision", to_string(bench.loaded.model.contract.precision)},
-          {"threads", bench.threads},
-          {"runs", bench.samples.total.size()},
-          {"latency_ms", summary_json(latency)},
-          {"phases_ms", phases_json(bench.samples)},
-          {"deadline_ms", deadline},
-          {"deadline_misses", misses},
-          {"gmacs", gmacs},
-          {"gflops", latency.mean > 0 ? 2 * gmacs / (latency.mean / 1000) : 0},
-          {"peak_gflops", peak.gflops},
-          {"peak_instructions", peak.instructions},
-          {"peak_rss_mb", peak_rss_mb()},
-          {"load_ms", bench.load_ms}};
+  Json report = {{"artifact", bench.loaded.artifact},
+                 {"backend", bench.device.capabilities().backend},
+                 {"device", bench.device.capabilities().name},
+                 {"precision", to_string(bench.loaded.model.contract.precision)},
+                 {"threads", bench.threads},
+                 {"runs", bench.samples.total.size()},
+                 {"latency_ms", summary_json(latency)},
+                 {"phases_ms", phases_json(bench.samples)},
+                 {"deadline_ms", deadline},
+                 {"deadline_misses", misses},
+                 {"gmacs", gmacs},
+                 {"gflops", latency.mean > 0 ? 2 * gmacs / (latency.mean / 1000) : 0},
+                 {"peak_gflops", peak.gflops},
+                 {"peak_instructions", peak.instructions},
+                 {"peak_rss_mb", peak_rss_mb()},
+                 {"load_ms", bench.load_ms}};
+  if (bench.kernels) {
+    report["kernels"] = kernels_json(*bench.kernels, bench.options.kernels, peak.gflops);
+  }
+  return report;
+}
+
+void print_kernels(const Json& kernels) {
+  std::printf("kernels      %s, %s ms in all; replay overhead %s ms\n",
+              kernels["count"].dump().c_str(),
+              format_number(kernels["sum_ms"].get<double>()).c_str(),
+              format_number(kernels["overhead_ms"].get<double>()).c_str());
+  for (const Json& op : kernels["heaviest"]) {
+    std::printf("  %8.3f ms", op["ms"].get<double>());
+    if (op["gflops"].get<double>() > 0) {
+      std::printf("  %6.1f GFLOPS %3.0f %% of peak", op["gflops"].get<double>(),
+                  100 * op["share_of_peak"].get<double>());
+    } else {
+      std::printf("%28s", "");
+    }
+    std::printf("  %s (%s)\n", op["op"].get<std::string>().c_str(),
+                op["how"].get<std::string>().c_str());
+  }
 }
 
 void print_text(const Json& report) {
@@ -185,6 +227,7 @@ void print_text(const Json& report) {
               report["peak_instructions"].get<std::string>().c_str());
   std::printf("memory       %s MB at most\nload         %s ms\n",
               number(report, "peak_rss_mb").c_str(), number(report, "load_ms").c_str());
+  if (report.contains("kernels")) print_kernels(report["kernels"]);
 }
 
 // One record per backend and device: the newest.
@@ -219,7 +262,8 @@ Status measure(const Options& options, const SigningKey* key) {
   BackendChoice choice = options.backend;
   if (choice.threads == 0) choice.threads = available_threads();
   MODELD_ASSIGN(const auto device, open_device(choice));
-  Bench bench{.options = options, .loaded = loaded, .device = *device, .samples = {}};
+  Bench bench{
+      .options = options, .loaded = loaded, .device = *device, .samples = {}, .kernels = {}};
   bench.threads = choice.name == "reference" ? 1 : choice.threads;
   MODELD_ASSIGN(CaptureOptions capture_options, reference_capture_options(loaded.model.contract));
   capture_options.threads = choice.threads;
@@ -236,6 +280,7 @@ Status measure(const Options& options, const SigningKey* key) {
   Samples warm;
   MODELD_TRY(run_many(*capture, options.warmup, "warming up", warm));
   MODELD_TRY(run_many(*capture, options.runs, "measuring", bench.samples));
+  MODELD_ASSIGN(bench.kernels, measure_kernels(*capture, loaded.model.program));
   const Json report = bench_json(bench);
   if (options.json) {
     print_json(report);
@@ -269,6 +314,11 @@ void add_bench(CLI::App& app, Action& chosen) {
       .with_default();
   command.add_option("--deadline-ms", options->deadline_ms, "A run that takes longer is a miss")
       .in_range(1e-6, 1e6)
+      .with_default();
+  command
+      .add_option("--kernels", options->kernels,
+                  "opencl: how many of the heaviest ops are listed with their share of peak")
+      .in_range(0u, 10'000u)
       .with_default();
   command.add_flag("--accept", options->accept,
                    "Write the worst time into the artifact as accepted on this device");
