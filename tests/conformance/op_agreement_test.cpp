@@ -533,51 +533,9 @@ ProgramBuilder program_of(std::span<const Prepared> cases, bool constants) {
   return builder;
 }
 
-// What the OpenCL backend has no code for yet; it refuses these.
-bool is_missing_on_opencl(const OpCase& one) {
-  using enum OpKind;
-  static const std::set<OpKind> kMissing = {kConvInteger,
-                                            kMatMulInteger,
-                                            kGru,
-                                            kLstm,
-                                            kRnn,
-                                            kCumSum,
-                                            kTopK,
-                                            kReduceLogSumExp,
-                                            kLogSoftmax,
-                                            kScatterNd,
-                                            kGatherNd,
-                                            kRmsNormalization,
-                                            kDequantizeLinear,
-                                            kQuantizeLinear,
-                                            kGatherElements,
-                                            kScatterElements,
-                                            kNonMaxSuppression};
-  return kMissing.contains(one.kind) || one.attributes.contains("indices") ||
-         (one.kind == kLayerNormalization && one.inputs.size() < 2);
-}
-
-std::vector<OpCase> cases_for(const std::string& backend) {
-  std::vector<OpCase> cases = all_cases().all();
-  if (backend != "opencl") return cases;
-  const size_t left_out = std::erase_if(cases, is_missing_on_opencl);
-  std::cout << left_out << " cases left out: ops without code on the opencl backend\n";
-  return cases;
-}
-
-TEST_P(Conformance, OpsWithoutCodeAreRefused) {
-  if (GetParam().name != "opencl") return;
-  for (const OpCase& one : all_cases().all()) {
-    if (!is_missing_on_opencl(one)) continue;
-    SCOPED_TRACE(name_of(one));
-    const Prepared prepared = prepare(one, 1);
-    EXPECT_EQ(record_error(program_of({&prepared, 1}, false), {}).code, ErrorCode::kUnsupported);
-  }
-}
-
 TEST_P(Conformance, EveryOpAgreesWithTheReference) {
   constexpr size_t kAtOnce = 50;
-  const std::vector<OpCase> all = cases_for(GetParam().name);
+  const std::vector<OpCase> all = all_cases().all();
   for (size_t first = 0; first < all.size(); first += kAtOnce) {
     std::vector<Prepared> cases;
     for (size_t i = first; i < std::min(first + kAtOnce, all.size()); ++i) {
