@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/health/flight_writer.h"
 #include "daemon/supervise/executor_device.h"
 #include "runtime/artifact/artifact.h"
 #include "runtime/artifact/sha256.h"
@@ -141,6 +142,7 @@ BackendOptions backend_options(const DaemonConfig& config, uint32_t threads) {
   options.threads = threads;
   options.device = config.device.name;
   options.software_device = config.device.software;
+  if (const auto state = state_folder(config.state.dir)) options.kernel_folder = *state / "kernels";
   return options;
 }
 

@@ -23,6 +23,7 @@ constexpr std::array kBackends = {
             [](const BackendOptions& options) -> Result<std::unique_ptr<Device>> {
               opencl::OpenOptions open;
               open.wish = {options.device, options.software_device};
+              open.kernel_folder = options.kernel_folder;
               return opencl::open_device(open);
             }},
     Backend{"reference",

@@ -1,6 +1,7 @@
 // Opens backends by name. What exists depends on the build.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ struct BackendOptions {
   // opencl: devices that compute on the host's processor (PoCL) are taken if there is nothing
   // better. A daemon says false unless its configuration asks for one.
   bool software_device = true;
+  // opencl: folder in which built kernels are kept between starts; empty: nowhere.
+  std::filesystem::path kernel_folder;
 };
 
 // Names this build can open: "reference", "cpu", "opencl".

@@ -63,16 +63,28 @@ Status KernelCache::build(std::span<const KernelSource* const> sources, bool flu
   }
   if (fresh.empty()) return {};
   text = prelude(session_->traits()) + text;
+  const std::string options =
+      build_options(session_->traits()) + (flushes ? " -cl-denorms-are-zero" : "");
+  ClProgramHandle program = from_binary(options, text);
+  if (program.get() == nullptr) {
+    MODELD_ASSIGN(program, from_source(options, text));
+    if (binaries_.enabled()) fresh_.push_back({programs_.size(), options, text});
+  }
+  programs_.push_back(std::move(program));
+  for (const std::string& name : fresh) by_name_[name] = programs_.size() - 1;
+  return {};
+}
+
+Result<ClProgramHandle> KernelCache::from_source(const std::string& options,
+                                                 const std::string& source) {
   const ClCalls& calls = session_->calls();
-  const char* start = text.c_str();
-  const size_t length = text.size();
+  const char* start = source.c_str();
+  const size_t length = source.size();
   cl_int code = CL_SUCCESS;
   ClProgramHandle program(
       calls.CreateProgramWithSource(session_->context(), 1, &start, &length, &code),
       calls.ReleaseProgram);
   MODELD_TRY(cl_status("clCreateProgramWithSource", code));
-  const std::string options =
-      build_options(session_->traits()) + (flushes ? " -cl-denorms-are-zero" : "");
   code = calls.BuildProgram(program.get(), 1, &session_->info().device, options.c_str(), nullptr,
                             nullptr);
   if (code != CL_SUCCESS) {
@@ -80,9 +92,48 @@ Status KernelCache::build(std::span<const KernelSource* const> sources, bool flu
     error.message += ": " + build_log(*session_, program.get());
     return error;
   }
-  programs_.push_back(std::move(program));
-  for (const std::string& name : fresh) by_name_[name] = programs_.size() - 1;
-  return {};
+  return program;
+}
+
+ClProgramHandle KernelCache::from_binary(const std::string& options, const std::string& source) {
+  const std::vector<unsigned char> binary = binaries_.load(options, source);
+  if (binary.empty()) return {};
+  const ClCalls& calls = session_->calls();
+  const cl_device_id device = session_->info().device;
+  const unsigned char* start = binary.data();
+  const size_t length = binary.size();
+  cl_int taken = CL_SUCCESS;
+  cl_int code = CL_SUCCESS;
+  ClProgramHandle program(calls.CreateProgramWithBinary(session_->context(), 1, &device, &length,
+                                                        &start, &taken, &code),
+                          calls.ReleaseProgram);
+  if (code != CL_SUCCESS || taken != CL_SUCCESS) return {};
+  code = calls.BuildProgram(program.get(), 1, &device, options.c_str(), nullptr, nullptr);
+  if (code != CL_SUCCESS) return {};
+  return program;
+}
+
+std::vector<unsigned char> KernelCache::binary_of(cl_program program) const {
+  const ClCalls& calls = session_->calls();
+  size_t size = 0;
+  if (calls.GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) !=
+      CL_SUCCESS) {
+    return {};
+  }
+  std::vector<unsigned char> binary(size);
+  unsigned char* start = binary.data();
+  if (size == 0 || calls.GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof start, &start,
+                                        nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  return binary;
+}
+
+void KernelCache::keep_binaries() {
+  for (const Fresh& fresh : fresh_) {
+    binaries_.store(fresh.options, fresh.source, binary_of(programs_[fresh.program].get()));
+  }
+  fresh_.clear();
 }
 
 Result<ClKernelHandle> KernelCache::create(const KernelSource& source) {

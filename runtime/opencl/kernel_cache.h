@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/opencl/binary_cache.h"
 #include "runtime/opencl/session.h"
 
 namespace modeld::opencl {
@@ -26,18 +27,36 @@ struct KernelSource {
 // Not thread-safe.
 class KernelCache {
  public:
-  explicit KernelCache(SessionPointer session) : session_(std::move(session)) {}
+  // `folder` as BinaryCache takes it.
+  KernelCache(SessionPointer session, std::filesystem::path folder)
+      : session_(std::move(session)), binaries_(session_->info(), std::move(folder)) {}
 
   // Builds what is not there yet, as one program for each value of the flag. kDevice with the
   // compiler's log.
   Status build(std::span<const KernelSource* const> sources);
   // A kernel object of its own (arguments are part of it). Its source must have been built.
   Result<ClKernelHandle> create(const KernelSource& source);
+  // Keeps the binaries of programs built since the last call. To be called once their kernels have
+  // run: drivers finish compiling at the first launch.
+  void keep_binaries();
 
  private:
+  // A program built from source, to be kept.
+  struct Fresh {
+    size_t program;
+    std::string options;
+    std::string source;
+  };
+
   Status build(std::span<const KernelSource* const> sources, bool flushes);
+  // Null if there is no binary, or the driver does not take it.
+  ClProgramHandle from_binary(const std::string& options, const std::string& source);
+  Result<ClProgramHandle> from_source(const std::string& options, const std::string& source);
+  std::vector<unsigned char> binary_of(cl_program program) const;
 
   SessionPointer session_;
+  BinaryCache binaries_;
+  std::vector<Fresh> fresh_;
   std::vector<ClProgramHandle> programs_;
   std::map<std::string, size_t> by_name_;
 };

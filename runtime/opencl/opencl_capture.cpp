@@ -59,6 +59,7 @@ Result<std::unique_ptr<OpenClCapture>> OpenClCapture::record(
   MODELD_TRY(capture->prepare(kernels));
   MODELD_TRY(capture->reset_state());
   MODELD_TRY(capture->warm_up(load_deadline));
+  kernels.keep_binaries();
   return capture;
 }
 

@@ -107,8 +107,10 @@ DeviceCapabilities probe(const Session& session) {
 
 class OpenClDevice final : public Device {
  public:
-  explicit OpenClDevice(SessionPointer session)
-      : session_(std::move(session)), capabilities_(probe(*session_)), kernels_(session_) {}
+  OpenClDevice(SessionPointer session, const std::filesystem::path& kernel_folder)
+      : session_(std::move(session)),
+        capabilities_(probe(*session_)),
+        kernels_(session_, kernel_folder) {}
 
   const DeviceCapabilities& capabilities() const override { return capabilities_; }
 
@@ -164,7 +166,8 @@ Result<std::unique_ptr<Device>> open_device(const OpenOptions& options) {
     const DeviceInfo& info = found.devices[*chosen];
     const Traits traits = checked(options.traits.value_or(default_traits(info)), info);
     MODELD_ASSIGN(auto session, Session::open(calls, info, traits));
-    return std::unique_ptr<Device>(std::make_unique<OpenClDevice>(std::move(session)));
+    return std::unique_ptr<Device>(
+        std::make_unique<OpenClDevice>(std::move(session), options.kernel_folder));
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::kExhausted, "memory for the opencl device");
   }

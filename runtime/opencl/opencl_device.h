@@ -1,6 +1,7 @@
 // The opencl backend: any conforming OpenCL 1.2 device.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ struct OpenOptions {
   // In place of the device's defaults; what the device lacks is not believed.
   std::optional<Traits> traits;
   const ClCalls* calls = nullptr;  // null: the driver's
+  // Where built kernels are kept between starts (BinaryCache); empty: nowhere.
+  std::filesystem::path kernel_folder;
 };
 
 // kNotFound where no device fits, with the reason for each. Warnings about platforms that do not

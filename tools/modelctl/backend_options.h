@@ -14,6 +14,7 @@ class Subcommand;
 struct BackendChoice {
   std::string name = "cpu";
   uint32_t threads = 0;
+  std::string kernels;  // folder
 };
 
 void add_backend_options(Subcommand& command, BackendChoice& choice);
