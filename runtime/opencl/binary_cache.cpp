@@ -93,6 +93,9 @@ void BinaryCache::store(std::string_view options, std::string_view source,
   append(std::as_bytes(std::span(own)));
   append(std::as_bytes(std::span(hash)));
   append(content);
+  // A link is not followed, and a file that others may write does not pass its mode on.
+  std::error_code ignored;
+  if (!is_own(path(own))) std::filesystem::remove(path(own), ignored);
   if (const Status status = write_file_atomically(path(own), file, 0600); !status.ok()) {
     return give_up(to_string(status.error()));
   }
