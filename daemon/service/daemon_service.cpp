@@ -284,10 +284,27 @@ bool DaemonService::may_restart(const Error& why) const {
 }
 
 Status DaemonService::restart(FrameLoop& loop, const Error& why) {
-  if (health_.executor_restarts >= config_.device.restarts) {
-    return Error(why).in("executor, started again " + std::to_string(health_.executor_restarts) +
-                         " times (device.restarts)");
+  Error cause = why;
+  while (true) {
+    if (health_.executor_restarts >= config_.device.restarts) {
+      return Error(cause).in("executor, started again " +
+                             std::to_string(health_.executor_restarts) +
+                             " times (device.restarts)");
+    }
+    Status went = restart_once(cause);
+    if (went.ok()) break;
+    // It failed again before it was proven: that is one of the times, too.
+    if (!may_come_late(went.error())) return went;
+    cause = went.error();
   }
+  health_.state.recovered(environment_.clock.monotonic());
+  loop.resume();
+  step("");
+  note_state();
+  return {};
+}
+
+Status DaemonService::restart_once(const Error& why) {
   ++health_.executor_restarts;
   engine_->set_restartable(health_.executor_restarts < config_.device.restarts);
   spdlog::error("{}: starting the executor again, {} of {}", to_string(why),
@@ -303,15 +320,8 @@ Status DaemonService::restart(FrameLoop& loop, const Error& why) {
   Status went = retry_device(
       {.patience = config_.device.patience}, environment_.clock, attempt,
       [this](const Error& late, Nanoseconds pause) { return wait_for_device(late, pause); });
-  if (!went.ok()) {
-    if (went.error().code == ErrorCode::kInterrupted) return went;
-    return Error(went.error()).in("after " + to_string(why));
-  }
-  health_.state.recovered(environment_.clock.monotonic());
-  loop.resume();
-  step("");
-  note_state();
-  return {};
+  if (went.ok() || went.error().code == ErrorCode::kInterrupted) return went;
+  return Error(went.error()).in("after " + to_string(why));
 }
 
 Status DaemonService::wait_for(std::string_view what,

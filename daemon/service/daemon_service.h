@@ -81,6 +81,7 @@ class DaemonService {
   void note_progress();
   bool may_restart(const Error& why) const;
   Status restart(FrameLoop& loop, const Error& why);
+  Status restart_once(const Error& why);
   Status wait_for_device(const Error& why, Nanoseconds pause);
   void note_fallback();
   Status answer_frames(FrameLoop& loop);

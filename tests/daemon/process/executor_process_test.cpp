@@ -1,74 +1,15 @@
 // Executors of a running daemon that die or hang: what others hear, and what the daemon does.
-#include <atomic>
-#include <memory>
-#include <thread>
 
 #include "daemon/privileges/landlock.h"
-#include "ipc/transport/zmq_transport.h"
 #include "runtime/artifact/artifact_writer.h"
 #include "runtime/artifact/signing.h"
 #include "runtime/base/exit_codes.h"
-#include "tests/daemon/process/daemon_process.h"
+#include "tests/daemon/process/served_daemon.h"
 #include "tools/compile/compile.h"
-#include "tools/demo/answer_log.h"
 #include "tools/feed/program_files.h"
-#include "tools/feed/scene_feed.h"
-#include "tools/images/draw.h"
 
 namespace modeld {
 namespace {
-
-// The cabin's daemon with frames at 20 Hz, and somebody who listens.
-class ServedDaemon : public DaemonProcess {
- protected:
-  void serve(const std::string& settings, const std::filesystem::path& trust = models_->trust) {
-    ipc::ZmqOptions zmq;
-    zmq.ipc_dir = folder_ / "ipc";
-    auto transport = ipc::ZmqTransport::create(real(), zmq);
-    ASSERT_TRUE(transport.ok()) << to_string(transport.error());
-    transport_ = std::move(transport).value();
-    auto log = AnswerLog::create(real(), *transport_);
-    ASSERT_TRUE(log.ok());
-    answers_ = std::move(log).value();
-    child_.emplace(
-        start(DMONITORINGMODELD_PROGRAM, config(models_->monitoring, false, trust) + settings));
-    SceneOptions scene;
-    scene.socket_dir = folder_ / "cameras";
-    auto feed = SceneFeed::create(real(), *transport_, scene, *draw_road_scene(482, 302),
-                                  *draw_cabin_scene(482, 302));
-    ASSERT_TRUE(feed.ok()) << to_string(feed.error());
-    feed_ = std::move(feed).value();
-    thread_ =
-        std::thread([this] { EXPECT_TRUE(feed_->run([this] { return stop_.load(); }).ok()); });
-  }
-  void TearDown() override {
-    stop_ = true;
-    if (thread_.joinable()) thread_.join();
-    DaemonProcess::TearDown();
-  }
-
-  const HeardHealth& health() const { return answers_->monitoring().health; }
-  bool listen_until(const std::function<bool()>& condition) {
-    return wait_for([&] {
-      EXPECT_TRUE(answers_->listen(Deadline::after(real(), 20 * kMillisecond)).ok());
-      return condition();
-    });
-  }
-  pid_t spawner() const { return child_named(child_->pid(), "spawner"); }
-  pid_t executor() const { return child_named(spawner(), "executor"); }
-  void signal_executor(int number) {
-    const pid_t pid = executor();
-    ASSERT_GT(pid, 0) << log_text();
-    EXPECT_EQ(kill(pid, number), 0);
-  }
-
-  std::unique_ptr<ipc::Transport> transport_;
-  std::unique_ptr<AnswerLog> answers_;
-  std::optional<ChildProcess> child_;
-  std::unique_ptr<SceneFeed> feed_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
 
 constexpr const char* kIsolated = "[device]\nisolation = \"process\"\n";
 constexpr const char* kPatientFrames = "[deadlines]\ninference_ms = 1000\n";
@@ -160,6 +101,20 @@ TEST_F(ServedDaemon, FieldFault20KilledExecutorIsStartedAgainAndThenTheDaemonEnd
   EXPECT_EQ(exit_code_of(*child_), kExitDevice) << log_text();
   EXPECT_NE(log_text().find("started again 1 times (device.restarts)"), std::string::npos)
       << log_text();
+}
+
+// One that fails again while it is started counts like any other, instead of ending the daemon.
+TEST_F(ServedDaemon, FieldFault20ExecutorKilledWhileItIsStartedAgainIsStartedOnceMore) {
+  serve(std::string(kIsolated) + "restarts = 3\npatience_ms = 0\n" + kPatientFrames);
+  EXPECT_TRUE(listen_until([&] { return health().valid >= 5; })) << log_text();
+  signal_executor(SIGKILL);
+  EXPECT_TRUE(listen_until([&] { return health().reason == "restarting"; })) << log_text();
+  EXPECT_TRUE(wait_for([&] { return executor() > 0; }));
+  signal_executor(SIGKILL);
+  EXPECT_TRUE(listen_until([&] { return health().executor_restarts == 2; })) << log_text();
+  const uint64_t before = health().valid;
+  EXPECT_TRUE(listen_until([&] { return health().valid >= before + 5; })) << log_text();
+  expect_quick_end(*child_);
 }
 
 // The same for one that hangs: it is ended at its deadline.
