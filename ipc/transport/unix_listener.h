@@ -25,8 +25,8 @@ class UnixListener {
   UnixListener& operator=(UnixListener&& other) noexcept;
 
   // `type` is SOCK_STREAM or SOCK_SEQPACKET; the socket is non-blocking and close-on-exec. A stale
-  // socket file is replaced. kIo if somebody answers on the path, kRefused if what lies there is not
-  // a socket.
+  // socket file is replaced. kIo if somebody answers on the path, kRefused if what lies there is
+  // not a socket.
   static Result<UnixListener> listen(const std::filesystem::path& path, int type, int backlog);
 
   int fd() const { return fd_.get(); }

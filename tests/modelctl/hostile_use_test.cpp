@@ -9,10 +9,12 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "runtime/base/clock.h"
 #include "runtime/npy/npy.h"
 #include "tests/modelctl/tool.h"
+#include "tests/support/onnx_builder.h"
 
 namespace modeld::test {
 namespace {
@@ -141,6 +143,70 @@ TEST_F(HostileUseTest, ADemonstrationThatCannotRunSaysSoAtOnce) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_THAT(result.err, HasSubstr(reason));
     EXPECT_EQ(result.err.find("network"), std::string::npos) << result.err;
+  }
+}
+
+// Names of a network's outputs come from strangers.
+TEST_F(HostileUseTest, NoOutputLeavesTheFolderWhateverItIsCalled) {
+  const std::vector<std::string> names = {"../../evil", "/evil", "..", ".", "a/b", "a_b", "x\ny"};
+  OnnxBuilder builder;
+  builder.input("in", DType::kFloat32, {1, 2});
+  for (const std::string& name : names) {
+    builder.node("Relu", {"in"}, {name});
+    builder.output(name);
+  }
+  std::ofstream(path("m.onnx"), std::ios::binary) << builder.bytes();
+  const NpyArray array{NpyType::kF4, {1, 2}, std::vector<std::byte>(8)};
+  ASSERT_TRUE(write_npy(path("in.npy"), array).ok());
+  const ToolResult result =
+      tool({"run", "m.onnx", "--input", "in=in.npy", "--output-dir", "out", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto outputs = result.json()["outputs"];
+  ASSERT_EQ(outputs.size(), names.size());
+  std::set<std::string> written;
+  for (const auto& output : outputs) {
+    const std::filesystem::path file = output["file"].get<std::string>();
+    EXPECT_EQ(file.parent_path(), "out") << file;
+    EXPECT_TRUE(std::filesystem::is_regular_file(path(file.string()))) << file;
+    EXPECT_TRUE(written.insert(file.string()).second) << file << " twice";
+  }
+  EXPECT_EQ(files(), 3);
+}
+
+// Whether the process has a handler for `signal` by now.
+bool catches(pid_t process, int signal) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  std::string key;
+  std::string value;
+  while (status >> key) {
+    if (key != "SigCgt:") continue;
+    status >> value;
+    return (std::stoull(value, nullptr, 16) >> (signal - 1) & 1) != 0;
+  }
+  return false;
+}
+
+TEST_F(HostileUseTest, CtrlCHasAnExitCodeOfItsOwn) {
+  write_tiny("tiny.model");
+  for (const std::string command : {"bench", "selftest"}) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const int nowhere = ::open("/dev/null", O_WRONLY);
+      ::dup2(nowhere, STDOUT_FILENO);
+      ::dup2(nowhere, STDERR_FILENO);
+      ::alarm(60);
+      const char* count = command == "bench" ? "--runs" : "--repeats";
+      ::execl(tool_.c_str(), tool_.c_str(), command.c_str(), path("tiny.model").c_str(), count,
+              "1000000", nullptr);
+      ::_exit(127);
+    }
+    const Deadline deadline = Deadline::after(Clock::real(), 60 * kSecond);
+    while (!catches(child, SIGINT) && !deadline.passed(Clock::real())) ::usleep(1000);
+    ::kill(child, SIGINT);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << command << ": " << status;
   }
 }
 
