@@ -1,5 +1,7 @@
 // Gemm and MatMul by register tiles (tile_kernel.h): a constant right side is packed when
 // recording, a computed one read where it lies.
+#include <utility>
+
 #include "runtime/opencl/lowering.h"
 #include "runtime/opencl/product_views.h"
 #include "runtime/opencl/tile_kernel.h"
@@ -133,6 +135,35 @@ bool lower_computed(Lowering& lowering, const ProductViews& p, TileSpec spec) {
   return true;
 }
 
+View turned(View matrix) {
+  const size_t rank = matrix.shape.size();
+  std::swap(matrix.shape[rank - 2], matrix.shape[rank - 1]);
+  std::swap(matrix.strides[rank - 2], matrix.strides[rank - 1]);
+  return matrix;
+}
+
+// The right side would have to be turned and the left one is much smaller: b' a' is computed
+// instead, turning a, and the output is seen through its transpose.
+bool is_better_swapped(const Lowering& lowering, const ProductViews& p) {
+  constexpr int64_t kMuchSmaller = 4;
+  const size_t rank = p.b.shape.size();
+  return !p.bias && !p.residual && p.rows > 1 && p.columns > 1 && p.b.strides[rank - 1] != 1 &&
+         p.a.elements() * kMuchSmaller <= p.b.elements() &&
+         lowering.shape(lowering.op().outputs[0]).size() == rank;
+}
+
+ProductViews swapped(const ProductViews& p) {
+  ProductViews q = p;
+  q.a = turned(p.b);
+  q.b = turned(p.a);
+  q.out.strides[q.out.strides.size() - 2] = 1;
+  q.out.strides[q.out.strides.size() - 1] = p.rows;
+  q.out = turned(q.out);
+  q.rows = p.columns;
+  q.columns = p.rows;
+  return q;
+}
+
 }  // namespace
 
 Result<bool> lower_product(Lowering& lowering) {
@@ -142,8 +173,16 @@ Result<bool> lower_product(Lowering& lowering) {
   const ProductViews p = product_views(lowering);
   const auto spec = spec_of(lowering, p);
   if (!spec) return false;
-  return is_constant_matrix(lowering) ? lower_constant(lowering, p, *spec)
-                                      : lower_computed(lowering, p, *spec);
+  if (is_constant_matrix(lowering)) return lower_constant(lowering, p, *spec);
+  if (is_better_swapped(lowering, p)) {
+    const ProductViews q = swapped(p);
+    const auto other = spec_of(lowering, q);
+    if (other && lower_computed(lowering, q, *other)) {
+      lowering.define_view(op.outputs[0], turned(q.out));
+      return true;
+    }
+  }
+  return lower_computed(lowering, p, *spec);
 }
 
 }  // namespace modeld::opencl

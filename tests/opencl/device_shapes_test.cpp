@@ -161,5 +161,33 @@ TEST(DeviceShapes, EveryDivisionWarpsBitForBit) {
   }
 }
 
+// A large right side lies the wrong way round beside a small left one: only the small one is
+// copied, and the product is right for one matrix and for a stack.
+TEST(Products, TurnTheSmallerSide) {
+  for (const Shape& stack : {Shape{}, Shape{3}}) {
+    const auto matrix = [&](int64_t rows, int64_t columns) {
+      Shape shape = stack;
+      shape.insert(shape.end(), {rows, columns});
+      return shape;
+    };
+    ProgramBuilder builder;
+    const TensorId a = builder.input("a", {DType::kFloat32, matrix(5, 40)});
+    const TensorId b = builder.input("b", {DType::kFloat32, matrix(70, 40)});
+    Ints perm = {1, 0};
+    if (!stack.empty()) perm = {0, 2, 1};
+    const TensorId across = builder.op(OpKind::kTranspose, {b}, {{"perm", perm}});
+    builder.output(builder.op(OpKind::kMatMul, {a, across}), "y");
+    for (const auto& traits : {std::optional<Traits>(), std::optional(gpu_traits())}) {
+      expect_as_reference(traits, builder, 1e-5);
+    }
+    const auto device = open({});
+    const auto capture = record(*device, builder);
+    size_t turns = 0;
+    for (const StepInfo& step : opencl_steps(*capture)) turns += step.how == "turn" ? 1 : 0;
+    EXPECT_EQ(turns, 1u);
+    EXPECT_EQ(opencl_steps(*capture).size(), 3u);  // turn, product, copy into the output's order
+  }
+}
+
 }  // namespace
 }  // namespace modeld::opencl
