@@ -16,7 +16,7 @@ namespace modeld {
 
 // Version of the file's layout and of the meaning of programs. Another number is refused.
 constexpr uint32_t kFormatVersion = 1;
-constexpr uint32_t kRuntimeAbiVersion = 1;
+constexpr uint32_t kRuntimeAbiVersion = 2;
 
 enum class ModelRole : uint8_t { kDriving, kMonitoring, kOther };
 std::string_view to_string(ModelRole role);  // "driving", "monitoring", "other"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "runtime/cpu/onednn.h"
 
@@ -164,14 +165,22 @@ Made make_primitive(const Description& d, dnnl::algorithm algorithm) {
           std::string("oneDNN ") + chosen.impl_info_str(), speed_of(chosen.impl_info_str())};
 }
 
+memory::data_type source_type(const ConvolutionSpec& spec) {
+  if (spec.source_type == DType::kInt8) return memory::data_type::s8;
+  return spec.source_type == DType::kUInt8 ? memory::data_type::u8 : memory::data_type::f32;
+}
+
 Description describe(const ConvolutionSpec& spec, const Part& part,
                      const dnnl::post_ops& post_ops) {
   const auto tag = channels_last_tag(spec.in.size());
   constexpr auto kFloat = memory::data_type::f32;
   Description d;
-  d.source = {dims_of(part.batch, spec.in_channels, part.in_rows, spec.in), kFloat, tag};
-  d.destination = {dims_of(part.batch, spec.out_channels, part.out_rows, spec.out), kFloat, tag};
-  d.weights = {weight_dims(spec), kFloat, memory::format_tag::any};
+  const bool bytes = spec.source_type != DType::kFloat32;
+  d.source = {dims_of(part.batch, spec.in_channels, part.in_rows, spec.in), source_type(spec), tag};
+  d.destination = {dims_of(part.batch, spec.out_channels, part.out_rows, spec.out),
+                   bytes ? memory::data_type::s32 : kFloat, tag};
+  d.weights = {weight_dims(spec), bytes ? memory::data_type::s8 : kFloat, memory::format_tag::any};
+  if (spec.source_zero != 0) d.attributes.set_zero_points(DNNL_ARG_SRC, 0, {spec.source_zero});
   if (spec.bias != kNoValue) d.bias = {{spec.out_channels}, kFloat, memory::format_tag::a};
   d.strides = spec.strides;
   for (const int64_t dilation : spec.dilations) d.dilations.push_back(dilation - 1);
@@ -243,7 +252,7 @@ class PieceMaker {
     const int64_t in_row = product(spec_.in) / spec_.in[0] * spec_.in_channels;
     const int64_t out_row = product(spec_.out) / spec_.out[0] * spec_.out_channels;
     const auto in_offset =
-        sizeof(float) *
+        size_of(spec_.source_type) *
         static_cast<uint64_t>(in_row * (part.in_begin + part.batch_begin * spec_.in[0]));
     const auto out_offset =
         sizeof(float) *
@@ -263,6 +272,7 @@ class PieceMaker {
           spec_.residual, out_offset);
     }
     if (scratchpad != kNoValue) add(DNNL_ARG_SCRATCHPAD, made.scratchpad, scratchpad, 0);
+    if (spec_.source_type != DType::kFloat32) run_once(made, arguments);
     return {OneDnnCall(std::make_unique<OneDnnCall::Impl>(made.primitive, std::move(arguments))),
             out_offset,
             static_cast<size_t>(out_row * part.out_rows * part.batch),
@@ -271,13 +281,31 @@ class PieceMaker {
             activation_left};
   }
 
+  // On memory of its own. Code for bytes makes kernels for the whole process when it is first run,
+  // which is more than a replay may allocate.
+  static void run_once(const Made& made, const std::vector<OneDnnCall::Impl::Argument>& arguments) {
+    std::unordered_map<int, memory> given;
+    for (const OneDnnCall::Impl::Argument& argument : arguments) {
+      const bool own = argument.value == kNoValue;
+      given.emplace(argument.index,
+                    own ? argument.memory : memory(argument.memory.get_desc(), onednn_engine()));
+    }
+    made.primitive.execute(onednn_stream(), given);
+    onednn_stream().wait();
+  }
+
   // The weights in the layout a primitive asked for; parts mostly ask for the same.
   memory packed(const memory::desc& wanted) {
     for (const memory& have : packed_) {
       if (have.get_desc() == wanted) return have;
     }
-    const memory::desc given(weight_dims(spec_), memory::data_type::f32, spec_.weight_strides);
-    memory from(given, onednn_engine(), const_cast<float*>(spec_.weights));
+    const bool bytes = spec_.byte_weights != nullptr;
+    const memory::desc given(weight_dims(spec_),
+                             bytes ? memory::data_type::s8 : memory::data_type::f32,
+                             spec_.weight_strides);
+    const void* const weights =
+        bytes ? static_cast<const void*>(spec_.byte_weights) : spec_.weights;
+    memory from(given, onednn_engine(), const_cast<void*>(weights));
     memory to(wanted, onednn_engine());
     dnnl::reorder(from, to).execute(onednn_stream(), from, to);
     onednn_stream().wait();
@@ -322,6 +350,13 @@ class ConvolutionStep final : public Step {
 int64_t ConvolutionSpec::multiply_adds() const {
   const int64_t positions = product(transposed ? in : out);
   return batch * positions * product(kernel) * in_channels / groups * out_channels;
+}
+
+bool is_exact_here(int64_t bound) {
+  constexpr int64_t kExactInFloat = int64_t{1} << 24;
+  constexpr auto kVnni = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_vnni);
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (isa & kVnni) == kVnni && bound <= kExactInFloat;
 }
 
 Status add_convolution(Lowering& lowering, const ConvolutionSpec& spec) {

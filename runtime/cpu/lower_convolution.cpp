@@ -6,18 +6,6 @@
 namespace modeld::cpu {
 namespace {
 
-// The library knows two and three spatial axes best: a single one gets a first axis of extent 1.
-void to_two_axes(ConvolutionSpec& spec) {
-  if (spec.in.size() != 1) return;
-  spec.in.insert(spec.in.begin(), 1);
-  spec.out.insert(spec.out.begin(), 1);
-  spec.kernel.insert(spec.kernel.begin(), 1);
-  spec.strides.insert(spec.strides.begin(), 1);
-  spec.dilations.insert(spec.dilations.begin(), 1);
-  spec.pads_begin.insert(spec.pads_begin.begin(), 0);
-  spec.weight_strides.insert(spec.weight_strides.end() - 1, spec.weight_strides.back());
-}
-
 // Strides of a dense tensor of `dims`.
 std::vector<int64_t> dense(const std::vector<int64_t>& dims) {
   std::vector<int64_t> strides(dims.size(), 1);
@@ -43,29 +31,6 @@ bool fits(const Lowering& lowering, const Op& op) {
   if (lowering.type(op.inputs[0]).elements() == 0) return false;
   if (lowering.type(op.outputs[0]).elements() == 0) return false;
   return lowering.stored(op.inputs[0]) == DType::kFloat32;
-}
-
-ConvolutionSpec spec_of(const Lowering& lowering, const Op& op) {
-  const Shape& x = lowering.shape(op.inputs[0]);
-  const Shape& w = lowering.shape(op.inputs[1]);
-  const Shape& y = lowering.shape(op.outputs[0]);
-  ConvolutionSpec spec;
-  spec.transposed = op.kind == OpKind::kConvTranspose;
-  spec.batch = x[0];
-  spec.groups = op.attributes.get_int("group", 1);
-  spec.in_channels = x[1];
-  spec.out_channels = y[1];
-  spec.in.assign(x.begin() + 2, x.end());
-  spec.out.assign(y.begin() + 2, y.end());
-  spec.kernel.assign(w.begin() + 2, w.end());
-  spec.strides = op.attributes.get_ints("strides");
-  spec.dilations = op.attributes.get_ints("dilations");
-  spec.pads_begin = op.attributes.get_ints("pads");
-  spec.pads_begin.resize(spec.in.size());
-  spec.weights = lowering.constant_floats(op.inputs[1]).data();
-  spec.weight_strides = weight_strides(spec);
-  spec.activation = fused_activation(op.attributes);
-  return spec;
 }
 
 // Every element `times` times in a row.
@@ -111,11 +76,45 @@ void repeat_channels(Lowering& lowering, ConvolutionSpec& spec) {
 
 }  // namespace
 
+void to_two_axes(ConvolutionSpec& spec) {
+  if (spec.in.size() != 1) return;
+  spec.in.insert(spec.in.begin(), 1);
+  spec.out.insert(spec.out.begin(), 1);
+  spec.kernel.insert(spec.kernel.begin(), 1);
+  spec.strides.insert(spec.strides.begin(), 1);
+  spec.dilations.insert(spec.dilations.begin(), 1);
+  spec.pads_begin.insert(spec.pads_begin.begin(), 0);
+  spec.weight_strides.insert(spec.weight_strides.end() - 1, spec.weight_strides.back());
+}
+
+ConvolutionSpec convolution_spec(const Lowering& lowering, const Op& op) {
+  const Shape& x = lowering.shape(op.inputs[0]);
+  const Shape& w = lowering.shape(op.inputs[1]);
+  const Shape& y = lowering.shape(op.outputs[0]);
+  ConvolutionSpec spec;
+  spec.transposed = op.kind == OpKind::kConvTranspose;
+  spec.batch = x[0];
+  spec.groups = op.attributes.get_int("group", 1);
+  spec.in_channels = x[1];
+  spec.out_channels = y[1];
+  spec.in.assign(x.begin() + 2, x.end());
+  spec.out.assign(y.begin() + 2, y.end());
+  spec.kernel.assign(w.begin() + 2, w.end());
+  spec.strides = op.attributes.get_ints("strides");
+  spec.dilations = op.attributes.get_ints("dilations");
+  spec.pads_begin = op.attributes.get_ints("pads");
+  spec.pads_begin.resize(spec.in.size());
+  spec.weight_strides = weight_strides(spec);
+  spec.activation = fused_activation(op.attributes);
+  return spec;
+}
+
 Result<bool> lower_convolution(Lowering& lowering) {
   const Op& op = lowering.op();
   if (op.kind != OpKind::kConv && op.kind != OpKind::kConvTranspose) return false;
   if (!fits(lowering, op)) return false;
-  ConvolutionSpec spec = spec_of(lowering, op);
+  ConvolutionSpec spec = convolution_spec(lowering, op);
+  spec.weights = lowering.constant_floats(op.inputs[1]).data();
   spec.source = lowering.value(op.inputs[0], Layout::kChannelsLast);
   if (op.inputs.size() > 2 && op.inputs[2] != kNoTensor) {
     spec.bias = lowering.value(op.inputs[2], Layout::kPlain);

@@ -1,8 +1,11 @@
-// ConvInteger and MatMulInteger with constant right sides: operands minus their zero points as
-// int16, sums in int32. The result is exact, whatever the instruction set.
+// ConvInteger and MatMulInteger with constant right sides: by oneDNN where its sums are exact, else
+// operands minus their zero points as int16 and sums in int32. Exact, whatever the instruction set.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 
+#include "runtime/cpu/convolution.h"
 #include "runtime/cpu/integer_product.h"
 #include "runtime/cpu/lowering.h"
 
@@ -63,7 +66,65 @@ ValueId centred_left(Lowering& lowering, const Op& op, Layout layout) {
   return to;
 }
 
+// The same weights for the library, in their own order: bytes, if they stay bytes without their
+// zero points and if its sums are exact here. `channel_of(element)` says whose sum an element is
+// in.
+template <typename ChannelOf>
+std::optional<std::vector<int8_t>> byte_weights(const Lowering& lowering, const Op& op,
+                                                int64_t channels, const ChannelOf& channel_of) {
+  if (given(op, 2) &&
+      (!lowering.is_constant(op.inputs[2]) || lowering.type(op.inputs[2]).elements() != 1)) {
+    return std::nullopt;
+  }
+  const std::vector<int16_t> wide = packed_weights(
+      lowering, op, [](int64_t i) { return i; }, channel_of);
+  std::vector<int8_t> bytes(wide.size());
+  std::vector<int64_t> sums(static_cast<size_t>(channels), 0);
+  for (size_t i = 0; i < wide.size(); ++i) {
+    if (wide[i] < -128 || wide[i] > 127) return std::nullopt;
+    bytes[i] = static_cast<int8_t>(wide[i]);
+    sums[static_cast<size_t>(channel_of(static_cast<int64_t>(i)))] += std::abs(wide[i]);
+  }
+  const int64_t most = sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+  if (!is_exact_here(most * 255)) return std::nullopt;
+  return bytes;
+}
+
+int32_t constant_zero(const Lowering& lowering, const Op& op) {
+  if (!given(op, 2)) return 0;
+  return integer_at(lowering.type(op.inputs[2]).dtype, lowering.constant_bytes(op.inputs[2]).data(),
+                    0);
+}
+
+// False, and nothing changed, where the library has no code of its own.
+bool add_by_library(Lowering& lowering, const Op& op, ConvolutionSpec spec,
+                    const std::vector<int8_t>& weights, Layout layout) {
+  spec.source_type = lowering.type(op.inputs[0]).dtype;
+  spec.source_zero = constant_zero(lowering, op);
+  spec.byte_weights = weights.data();
+  spec.source = lowering.value(op.inputs[0], layout);
+  spec.destination = lowering.define(op.outputs[0], layout);
+  if (add_convolution(lowering, spec).ok()) return true;
+  lowering.forget(op.outputs[0]);
+  return false;
+}
+
 // --- MatMulInteger ---
+
+// Rows are the pixels of a 1x1 convolution.
+ConvolutionSpec product_spec(int64_t rows, int64_t inner, int64_t columns) {
+  ConvolutionSpec spec;
+  spec.in_channels = inner;
+  spec.out_channels = columns;
+  spec.in = {rows, 1};
+  spec.out = spec.in;
+  spec.kernel = {1, 1};
+  spec.strides = {1, 1};
+  spec.dilations = {1, 1};
+  spec.pads_begin = {0, 0};
+  spec.weight_strides = {1, columns, 1, 1};
+  return spec;
+}
 
 bool lower_matmul(Lowering& lowering, const Op& op) {
   const Shape& a = lowering.shape(op.inputs[0]);
@@ -77,6 +138,11 @@ bool lower_matmul(Lowering& lowering, const Op& op) {
   if (given(op, 3) && lowering.type(op.inputs[3]).elements() != 1 &&
       lowering.type(op.inputs[3]).elements() != columns) {
     return false;
+  }
+  const auto bytes = byte_weights(lowering, op, columns, [=](int64_t i) { return i % columns; });
+  if (bytes &&
+      add_by_library(lowering, op, product_spec(rows, inner, columns), *bytes, Layout::kPlain)) {
+    return true;
   }
   std::vector<int16_t> weights = packed_weights(
       lowering, op, [=](int64_t i) { return i % columns * inner + i / columns; },
@@ -194,6 +260,13 @@ bool lower_convolution_of_integers(Lowering& lowering, const Op& op) {
   const IntegerConvolution c = geometry_of(lowering, op);
   const int64_t length = c.taps * c.in_channels;  // of one output channel's weights
   if (length == 0) return false;
+  const auto bytes =
+      byte_weights(lowering, op, c.groups * c.out_channels, [&](int64_t i) { return i / length; });
+  if (bytes) {
+    ConvolutionSpec spec = convolution_spec(lowering, op);
+    to_two_axes(spec);
+    if (add_by_library(lowering, op, spec, *bytes, Layout::kChannelsLast)) return true;
+  }
   std::vector<int16_t> weights = packed_weights(
       lowering, op,
       [&](int64_t i) {

@@ -3,6 +3,7 @@
 
 #include "runtime/cpu/lowering.h"
 #include "runtime/cpu/row_reduce.h"
+#include "runtime/cpu/row_softmax.h"
 
 namespace modeld::cpu {
 namespace {
@@ -28,13 +29,6 @@ Split3 split_at(const Shape& shape, Layout layout, size_t axis) {
     }
   }
   return split;
-}
-
-MODELD_ALWAYS_INLINE inline void softmax_row(const float* in, float* out, int64_t count) {
-  const float most = reduce_row(in, count, -math::kInfinity, Same{}, Larger{});
-  for (int64_t i = 0; i < count; ++i) out[i] = math::exp(in[i] - most);
-  const float scale = 1.0f / reduce_row(out, count, 0.0f, Same{}, Sum{});
-  for (int64_t i = 0; i < count; ++i) out[i] *= scale;
 }
 
 MODELD_ALWAYS_INLINE inline void log_softmax_row(const float* in, float* out, int64_t count) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/cpu/activation.h"
+#include "runtime/cpu/binary_functions.h"
 #include "runtime/cpu/broadcast_plan.h"
 #include "runtime/cpu/convert.h"
 #include "runtime/cpu/lowering.h"
@@ -13,8 +14,6 @@
 
 namespace modeld::cpu {
 namespace {
-
-using math::choose;
 
 bool lower_unary(Lowering& lowering, const Op& op) {
   const auto activation = unary_activation(op.kind, op.attributes);
@@ -72,42 +71,14 @@ std::unique_ptr<Step> binary_step(const BroadcastPlan& plan, ValueId a, ValueId 
   });
 }
 
-#define MODELD_BINARY(type, expression)     \
-  return binary_step<type>(plan, a, b, out, \
-                           [](float x, float y) MODELD_ALWAYS_INLINE { return expression; })
-
 std::unique_ptr<Step> make_binary(OpKind kind, const BroadcastPlan& plan, ValueId a, ValueId b,
                                   ValueId out) {
-  switch (kind) {
-    case OpKind::kAdd:
-      MODELD_BINARY(float, x + y);
-    case OpKind::kSub:
-      MODELD_BINARY(float, x - y);
-    case OpKind::kMul:
-      MODELD_BINARY(float, x* y);
-    case OpKind::kDiv:
-      MODELD_BINARY(float, x / y);
-    case OpKind::kMax:
-      MODELD_BINARY(float, choose(x != x, x, choose(y != y, y, choose(x > y, x, y))));
-    case OpKind::kMin:
-      MODELD_BINARY(float, choose(x != x, x, choose(y != y, y, choose(x < y, x, y))));
-    case OpKind::kPRelu:
-      MODELD_BINARY(float, choose(x < 0.0f, x * y, x));
-    case OpKind::kEqual:
-      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x == y));
-    case OpKind::kGreater:
-      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x > y));
-    case OpKind::kGreaterOrEqual:
-      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x >= y));
-    case OpKind::kLess:
-      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x < y));
-    case OpKind::kLessOrEqual:
-      MODELD_BINARY(uint8_t, static_cast<uint8_t>(x <= y));
-    default:
-      return nullptr;
-  }
+  std::unique_ptr<Step> step;
+  with_binary_function(kind, [&]<typename Out, typename Function>(Out, Function function) {
+    step = binary_step<Out>(plan, a, b, out, function);
+  });
+  return step;
 }
-#undef MODELD_BINARY
 
 // x^2 and x^0.5 as such; other exponents are rare and left to libm in the reference loop.
 std::optional<float> constant_exponent(const Lowering& lowering, const Op& op) {

@@ -1,12 +1,8 @@
 // QuantizeLinear and DequantizeLinear between small integers and float32 or half types.
-#include <cmath>
-#include <limits>
-
-#include "runtime/base/half.h"
 #include "runtime/cpu/lowering.h"
 #include "runtime/cpu/operands.h"
+#include "runtime/cpu/quantise.h"
 #include "runtime/cpu/simd.h"
-#include "runtime/cpu/vector_math.h"
 
 namespace modeld::cpu {
 namespace {
@@ -18,31 +14,6 @@ struct Sources {
   ValueId zero;
   ValueId out;
 };
-
-// The quotient as the type that it is rounded to first. Two halves have so few bits that rounding
-// their quotient to float32 on the way changes nothing.
-struct AsFloat {
-  static MODELD_ALWAYS_INLINE float round(float quotient) { return quotient; }
-};
-struct AsHalf {
-  static MODELD_ALWAYS_INLINE float round(float quotient) {
-    return half_to_float(float_to_half(quotient));
-  }
-};
-struct AsBFloat {
-  static MODELD_ALWAYS_INLINE float round(float quotient) {
-    return bfloat_to_float(float_to_bfloat(quotient));
-  }
-};
-
-template <typename T, typename Quotient>
-MODELD_ALWAYS_INLINE inline T quantised(float x, float scale, float zero) {
-  const float value = std::rint(Quotient::round(x / scale)) + zero;
-  const float bounded = math::clamp(value, static_cast<float>(std::numeric_limits<T>::min()),
-                                    static_cast<float>(std::numeric_limits<T>::max()));
-  // NaN becomes 0, as in every conversion to an integer here.
-  return static_cast<T>(static_cast<int32_t>(math::choose(value != value, 0.0f, bounded)));
-}
 
 template <typename T, typename Quotient>
 std::unique_ptr<Step> quantise_step(const BroadcastPlan& plan, const Sources& sources) {
@@ -60,10 +31,7 @@ std::unique_ptr<Step> quantise_step(const BroadcastPlan& plan, const Sources& so
             if (one) {
               const float factor = scale[from[1]];
               const float origin = zero == nullptr ? 0.0f : static_cast<float>(zero[from[2]]);
-              const float* row = x + from[0];
-              for (int64_t i = 0; i < count; ++i) {
-                out[at + i] = quantised<T, Quotient>(row[i], factor, origin);
-              }
+              quantise_row<T, Quotient>(x + from[0], factor, origin, out + at, count);
               return;
             }
             for (int64_t i = 0; i < count; ++i) {
@@ -93,10 +61,7 @@ std::unique_ptr<Step> dequantise_step(const BroadcastPlan& plan, const Sources& 
             if (one) {
               const float factor = scale[from[1]];
               const int32_t origin = zero == nullptr ? 0 : static_cast<int32_t>(zero[from[2]]);
-              const T* row = x + from[0];
-              for (int64_t i = 0; i < count; ++i) {
-                out[at + i] = static_cast<float>(static_cast<int32_t>(row[i]) - origin) * factor;
-              }
+              dequantise_row(x + from[0], factor, origin, out + at, count);
               return;
             }
             for (int64_t i = 0; i < count; ++i) {
@@ -147,7 +112,7 @@ Result<bool> lower_quantised(Lowering& lowering) {
   }
   const DType x = lowering.type(op.inputs[0]).dtype;
   const DType scale = lowering.type(op.inputs[1]).dtype;
-  const DType quotient = size_of(x) > size_of(scale) ? x : scale;
+  const DType quotient = quotient_type(x, scale);
   if (make_step(quantises, integer, quotient, BroadcastPlan({}, Layout::kPlain, {}), {}) ==
       nullptr) {
     return false;

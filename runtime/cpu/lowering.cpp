@@ -6,13 +6,13 @@
 #include <numeric>
 
 #include "runtime/cpu/convert.h"
+#include "runtime/cpu/in_place.h"
 #include "runtime/cpu/onednn_call.h"
+#include "runtime/program/expand.h"
 #include "runtime/program/memory_plan.h"
 
 namespace modeld::cpu {
 namespace {
-
-constexpr uint32_t kForever = std::numeric_limits<uint32_t>::max();
 
 CopyPlan layout_copy(const Value& from, const Value& to) {
   const std::vector<int64_t> from_strides = strides_of(from.shape, from.layout);
@@ -245,10 +245,10 @@ void Lowering::define_sources() {
 }
 
 Status Lowering::lower_op() {
-  constexpr std::array kFamilies = {lower_warp,      lower_move,      lower_convolution,
-                                    lower_product,   lower_integer,   lower_recurrent,
-                                    lower_quantised, lower_pointwise, lower_normalisation,
-                                    lower_reduction, lower_window,    lower_by_reference};
+  constexpr std::array kFamilies = {
+      lower_warp,          lower_move,      lower_convolution, lower_attention,   lower_product,
+      lower_integer,       lower_recurrent, lower_quantised,   lower_region,      lower_pointwise,
+      lower_normalisation, lower_reduction, lower_window,      lower_by_reference};
   for (const auto family : kFamilies) {
     MODELD_ASSIGN(const bool done, family(*this));
     if (done) return {};
@@ -322,43 +322,8 @@ void Lowering::write_outputs() {
   }
 }
 
-// The last step that touches each root value.
-std::vector<uint32_t> Lowering::last_uses() const {
-  std::vector<uint32_t> last(plan_.values.size(), 0);
-  for (uint32_t step = 0; step < plan_.steps.size(); ++step) {
-    for (const ValueId id : plan_.steps[step].reads) last[info(id).root] = step;
-    for (const ValueId id : plan_.steps[step].writes) last[info(id).root] = step;
-  }
-  for (ValueId id = 0; id < last.size(); ++id) {
-    if (info(id).home != Home::kArena) last[id] = kForever;
-  }
-  return last;
-}
-
-void Lowering::share_in_place() {
-  std::vector<uint32_t> last = last_uses();
-  for (uint32_t step = 0; step < plan_.steps.size(); ++step) {
-    const StepRecord& record = plan_.steps[step];
-    for (const ValueId candidate : record.in_place) {
-      const ValueId target = record.writes[0];
-      const ValueId root = info(candidate).root;
-      if (info(target).root != target || info(target).home != Home::kArena) break;
-      if (info(root).home != Home::kArena || last[root] != step || root == target) continue;
-      if (info(candidate).bytes != info(target).bytes) continue;
-      const uint64_t offset = info(candidate).offset;
-      for (Value& value : plan_.values) {
-        if (value.root != target) continue;
-        value.root = root;
-        value.offset += offset;
-      }
-      last[root] = last[target];
-      break;
-    }
-  }
-}
-
 void Lowering::place_arena() {
-  const std::vector<uint32_t> last = last_uses();
+  const std::vector<uint32_t> last = last_uses(plan_);
   std::vector<Lifetime> lifetimes(plan_.values.size());
   std::vector<bool> seen(plan_.values.size(), false);
   for (uint32_t step = 0; step < plan_.steps.size(); ++step) {
@@ -388,16 +353,22 @@ void Lowering::drop_unused_constants() {
 
 Result<Plan> Lowering::finish() && {
   raw_constants_.clear();
-  share_in_place();
+  share_in_place(plan_);
   place_arena();
   drop_unused_constants();
   return std::move(plan_);
 }
 
+bool keeps(const Program& program, const Op& op) {
+  return op.kind == OpKind::kAttention ? keeps_attention(program, op) : keeps_region(program, op);
+}
+
 Result<Plan> make_plan(const Program& program, WeightSource& weights,
                        const std::vector<std::optional<FrameBinding>>& frames, unsigned members) {
   const OneThreadScope one_thread;
-  Lowering lowering(program, frames, members);
+  // What no family has code for runs as the ops that it stands for.
+  const Program plain = expanded(program, [&](const Op& op) { return keeps(program, op); });
+  Lowering lowering(plain, frames, members);
   MODELD_TRY(lowering.load_constants(weights));
   MODELD_TRY(lowering.lower_all());
   return std::move(lowering).finish();

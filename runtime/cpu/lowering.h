@@ -90,8 +90,6 @@ class Lowering {
   ValueId add_value(Value value);
   ValueId add_external(TensorId tensor, Home home, uint32_t index);
   ValueId constant_value(TensorId tensor, Layout layout);
-  void share_in_place();
-  std::vector<uint32_t> last_uses() const;
   void place_arena();
   void drop_unused_constants();
 
@@ -108,16 +106,23 @@ class Lowering {
 
 // The families. Each answers true if it lowered the current op, false to leave it to the next.
 Result<bool> lower_convolution(Lowering& lowering);  // Conv, ConvTranspose
-Result<bool> lower_product(Lowering& lowering);      // Gemm, MatMul
-Result<bool> lower_integer(Lowering& lowering);      // ConvInteger, MatMulInteger
-Result<bool> lower_recurrent(Lowering& lowering);    // RNN, GRU, LSTM
-Result<bool> lower_quantised(Lowering& lowering);    // QuantizeLinear, DequantizeLinear
+Result<bool> lower_attention(Lowering& lowering);
+Result<bool> lower_product(Lowering& lowering);    // Gemm, MatMul
+Result<bool> lower_integer(Lowering& lowering);    // ConvInteger, MatMulInteger
+Result<bool> lower_recurrent(Lowering& lowering);  // RNN, GRU, LSTM
+Result<bool> lower_quantised(Lowering& lowering);  // QuantizeLinear, DequantizeLinear
+Result<bool> lower_region(Lowering& lowering);     // Pointwise
 Result<bool> lower_pointwise(Lowering& lowering);
 Result<bool> lower_normalisation(Lowering& lowering);
 Result<bool> lower_reduction(Lowering& lowering);
 Result<bool> lower_window(Lowering& lowering);  // pools, Resize
 Result<bool> lower_move(Lowering& lowering);
 Result<bool> lower_warp(Lowering& lowering);
+// Whether the compound op is lowered as it is; else its expansion is.
+bool keeps(const Program& program, const Op& op);
+bool keeps_attention(const Program& program, const Op& op);
+bool keeps_region(const Program& program, const Op& op);
+
 // Any op, by the reference kernels, one thread.
 Result<bool> lower_by_reference(Lowering& lowering);
 

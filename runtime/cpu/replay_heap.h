@@ -15,8 +15,9 @@
 namespace modeld::cpu {
 
 // One of a fixed number of heaps in static memory. Blocks are carved off the front; when the last
-// live block is freed the heap is empty again, which a library call always comes to. Allocation is
-// for one thread at a time; any thread may free.
+// live block is freed the heap is empty again, which a library call nearly always comes to. What is
+// left when a scope ends (its code for bytes keeps something from its first call) keeps its place.
+// Allocation is for one thread at a time; any thread may free.
 class ReplayHeap {
  public:
   static constexpr size_t kBytes = 64 * 1024;

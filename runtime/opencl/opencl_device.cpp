@@ -8,6 +8,7 @@
 
 #include "runtime/opencl/cl_buffer.h"
 #include "runtime/opencl/kernel_cache.h"
+#include "runtime/program/expand.h"
 
 namespace modeld::opencl {
 namespace {
@@ -126,8 +127,8 @@ class OpenClDevice final : public Device {
                                           const CaptureOptions& options) override {
     try {
       MODELD_ASSIGN(const auto frames, match_frames(program, options));
-      MODELD_ASSIGN(auto capture, OpenClCapture::record(session_, kernels_, program, weights,
-                                                        frames, options.load_deadline));
+      MODELD_ASSIGN(auto capture, OpenClCapture::record(session_, kernels_, expanded(program),
+                                                        weights, frames, options.load_deadline));
       return std::unique_ptr<Capture>(std::move(capture));
     } catch (const std::bad_alloc&) {
       return Error(ErrorCode::kExhausted, "memory for the opencl capture");

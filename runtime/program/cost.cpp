@@ -1,5 +1,7 @@
 #include "runtime/program/cost.h"
 
+#include "runtime/program/expand.h"
+
 namespace modeld {
 namespace {
 
@@ -18,6 +20,18 @@ uint64_t inner_extent(const Op& op, const Shape& left) {
   if (left.empty()) return 1;
   const bool transposed = op.kind == OpKind::kGemm && op.attributes.get_int("trans_a") != 0;
   return static_cast<uint64_t>(transposed ? left.front() : left.back());
+}
+
+uint64_t macs_of(const Program& program, const Op& op);
+
+uint64_t macs_of_expansion(const Program& program, const Op& op) {
+  Program alone;
+  alone.tensors = program.tensors;
+  alone.ops = {op};
+  uint64_t macs = 0;
+  const Program inner = expanded(alone);
+  for (const Op& part : inner.ops) macs += macs_of(inner, part);
+  return macs;
 }
 
 uint64_t macs_of(const Program& program, const Op& op) {
@@ -39,6 +53,8 @@ uint64_t macs_of(const Program& program, const Op& op) {
       return static_cast<uint64_t>(program.tensors[op.inputs[0]].type.shape[0]) *
              static_cast<uint64_t>(program.tensors[op.inputs[0]].type.shape[1]) *
              (elements(program.tensors[op.inputs[1]]) + elements(program.tensors[op.inputs[2]]));
+    case OpKind::kAttention:
+      return macs_of_expansion(program, op);
     default:
       return 0;
   }

@@ -12,6 +12,7 @@ struct OpCost {
   //   Conv           output elements x (input channels / group) x kernel elements
   //   ConvTranspose  input elements x (output channels / group) x kernel elements
   //   Gemm, MatMul   output elements x inner extent
+  //   Attention      those of its two products
   // 0 for every other op: its additions and multiplications are not what a machine's peak counts.
   uint64_t macs = 0;
   uint64_t bytes_read = 0;  // of all inputs once, constants included

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "runtime/program/expand.h"
 #include "runtime/program/infer_rules.h"
 #include "runtime/program/op_schema.h"
 
@@ -42,7 +43,7 @@ Status check_attributes(const Call& call, const OpSchema& schema) {
 // Trailing inputs of these may be left out with kNoTensor before a later one is given.
 bool may_be_absent(OpKind kind, const OpSchema& schema, size_t input) {
   return input >= schema.min_inputs && kind != OpKind::kMax && kind != OpKind::kMin &&
-         kind != OpKind::kConcat;
+         kind != OpKind::kConcat && kind != OpKind::kPointwise;
 }
 
 Status check_type(const Call& call, const std::string& what, const TensorType& type) {
@@ -78,6 +79,13 @@ Status check_inputs(const Call& call, const OpSchema& schema) {
   return {};
 }
 
+Result<infer::Types> infer_compound(const Call& call) {
+  MODELD_ASSIGN(const Expansion expansion, expansion_of(call.kind, call.attributes, call.inputs));
+  infer::Types types;
+  for (const uint32_t result : expansion.results) types.push_back(expansion.types[result]);
+  return types;
+}
+
 Result<infer::Types> dispatch(const Call& call) {
   using enum OpKind;
   if (call.kind == kWarp) return infer::infer_warp(call);
@@ -92,7 +100,8 @@ Result<infer::Types> dispatch(const Call& call) {
   if (call.kind == kResize) return infer::infer_resize(call);
   if (call.kind <= kQuantizeLinear) return infer::infer_quantisation(call);
   if (call.kind <= kTopK) return infer::infer_index(call);
-  return infer::infer_data(call);
+  if (call.kind <= kTranspose) return infer::infer_data(call);
+  return infer_compound(call);
 }
 
 }  // namespace

@@ -109,6 +109,8 @@ constexpr auto kNames = std::to_array<Named>({
     {OpKind::kSplit, "Split"},
     {OpKind::kTile, "Tile"},
     {OpKind::kTranspose, "Transpose"},
+    {OpKind::kAttention, "Attention"},
+    {OpKind::kPointwise, "Pointwise"},
 });
 
 constexpr bool names_follow_the_enumeration() {

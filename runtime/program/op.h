@@ -121,6 +121,9 @@ enum class OpKind : uint16_t {
   kSplit,
   kTile,
   kTranspose,
+  // Compound: defined by other ops (expand.h)
+  kAttention,
+  kPointwise,
 };
 
 // The names are written into artifacts: they never change.

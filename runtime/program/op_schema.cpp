@@ -101,6 +101,15 @@ constexpr AttributeRule kSplitRules[] = {kAxis, {"split", kInts, kRequired}};
 constexpr AttributeRule kTileRules[] = {{"repeats", kInts, kRequired}};
 constexpr AttributeRule kTransposeRules[] = {{"perm", kInts, kRequired}};
 
+constexpr AttributeRule kAttentionRules[] = {{"q_perm", kInts, kOptional},
+                                             {"k_perm", kInts, kOptional},
+                                             {"v_perm", kInts, kOptional},
+                                             {"y_perm", kInts, kOptional}};
+constexpr AttributeRule kPointwiseRules[] = {
+    {"ops", kString, kRequired},        {"words", kString, kRequired},
+    {"counts", kInts, kRequired},       {"operands", kInts, kRequired},
+    {"parameters", kFloats, kRequired}, {"results", kInts, kRequired}};
+
 constexpr OpSchema row(OpKind kind, size_t min_inputs, size_t max_inputs,
                        std::span<const AttributeRule> attributes = kNoRules) {
   return {kind, min_inputs, max_inputs, 1, 1, attributes};
@@ -207,13 +216,15 @@ constexpr auto kSchemas = std::to_array<OpSchema>({
     OpSchema{OpKind::kSplit, 1, 1, 1, kAnyNumber, kSplitRules},
     row(OpKind::kTile, 1, 1, kTileRules),
     row(OpKind::kTranspose, 1, 1, kTransposeRules),
+    row(OpKind::kAttention, 3, 5, kAttentionRules),
+    OpSchema{OpKind::kPointwise, 1, kAnyNumber, 1, kAnyNumber, kPointwiseRules},
 });
 
 constexpr bool rows_follow_the_enumeration() {
   for (size_t i = 0; i < kSchemas.size(); ++i) {
     if (static_cast<size_t>(kSchemas[i].kind) != i) return false;
   }
-  return kSchemas.size() == static_cast<size_t>(OpKind::kTranspose) + 1;
+  return kSchemas.size() == static_cast<size_t>(OpKind::kPointwise) + 1;
 }
 static_assert(rows_follow_the_enumeration());
 

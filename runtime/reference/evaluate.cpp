@@ -3,6 +3,7 @@
 #include <new>
 #include <string>
 
+#include "runtime/program/expand.h"
 #include "runtime/program/infer.h"
 #include "runtime/reference/kernel.h"
 
@@ -48,6 +49,32 @@ Result<std::vector<HostTensor>> allocate(std::vector<TensorType> types) {
   return results;
 }
 
+Result<std::vector<HostTensor>> run(const Op& op, std::span<const HostTensor* const> inputs);
+
+// A compound op: its expansion, op by op.
+Result<std::vector<HostTensor>> run_expansion(const Op& op,
+                                              std::span<const TensorType* const> types,
+                                              std::span<const HostTensor* const> inputs) {
+  MODELD_ASSIGN(const Expansion expansion, expansion_of(op.kind, op.attributes, types));
+  std::vector<HostTensor> made(expansion.ops.size());
+  for (size_t i = 0; i < made.size(); ++i) {
+    Op inner;
+    inner.kind = expansion.ops[i].kind;
+    inner.attributes = expansion.ops[i].attributes;
+    std::vector<const HostTensor*> operands;
+    for (const uint32_t operand : expansion.ops[i].operands) {
+      operands.push_back(operand == kNoTensor      ? nullptr
+                         : operand < inputs.size() ? inputs[operand]
+                                                   : &made[operand - inputs.size()]);
+    }
+    MODELD_ASSIGN(std::vector<HostTensor> results, run(inner, operands));
+    made[i] = std::move(results[0]);
+  }
+  std::vector<HostTensor> outputs;
+  for (const uint32_t result : expansion.results) outputs.push_back(std::move(made[result]));
+  return outputs;
+}
+
 Result<std::vector<HostTensor>> run(const Op& op, std::span<const HostTensor* const> inputs) {
   std::vector<const TensorType*> types;
   std::vector<const std::byte*> in;
@@ -59,6 +86,7 @@ Result<std::vector<HostTensor>> run(const Op& op, std::span<const HostTensor* co
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] != nullptr) MODELD_TRY(check_bytes(*inputs[i], i));
   }
+  if (is_compound(op.kind)) return run_expansion(op, types, inputs);
   MODELD_ASSIGN(std::vector<HostTensor> results, allocate(inferred));
   const reference::KernelSpec spec{op.kind, op.attributes, types, inferred};
   MODELD_ASSIGN(const reference::KernelPointer kernel, reference::make_kernel(spec));

@@ -7,6 +7,7 @@
 
 #include "runtime/device/finite.h"
 #include "runtime/device/host_buffer.h"
+#include "runtime/program/expand.h"
 #include "runtime/reference/capture_memory.h"
 #include "runtime/reference/kernel.h"
 #include "runtime/reference/worker.h"
@@ -259,7 +260,7 @@ Result<std::unique_ptr<Capture>> record_capture(const void* device, const Progra
   try {
     MODELD_ASSIGN(auto frames, match_frames(program, options));
     auto capture = std::make_unique<ReferenceCapture>(device, std::move(frames));
-    MODELD_TRY(capture->record(program, weights));
+    MODELD_TRY(capture->record(expanded(program), weights));
     return std::unique_ptr<Capture>(std::move(capture));
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::kExhausted, "memory for the reference capture");

@@ -65,7 +65,7 @@ TEST_F(HeaderTest, OtherFormatVersion) {
 
 TEST_F(HeaderTest, OtherRuntimeAbi) {
   EXPECT_THAT(refusal_with_u32(kAbiField, 7),
-              HasSubstr("runtime ABI version (expected 1, found 7)"));
+              HasSubstr("runtime ABI version (expected 2, found 7)"));
 }
 
 TEST_F(HeaderTest, UnknownFlagsAndHeaderLength) {

@@ -1,7 +1,6 @@
 // Every op on random values: a backend's capture against the reference interpreter's answer for
 // the same bytes, with all inputs fed and with all but the first as constants.
 #include <cmath>
-#include <iostream>
 #include <set>
 
 #include "runtime/program/seeded_inputs.h"
@@ -421,6 +420,49 @@ void add_moves(Cases& cases) {
   }
 }
 
+void add_compound(Cases& cases) {
+  // Heads inside the last but one axis, keys as they are projected, with and without a mask.
+  const Attributes::Map by_heads = {{"q_perm", Ints{0, 2, 1, 3}},
+                                    {"k_perm", Ints{0, 2, 3, 1}},
+                                    {"v_perm", Ints{0, 2, 1, 3}},
+                                    {"y_perm", Ints{0, 2, 1, 3}}};
+  // Half types round scores, and the exponential shows that: ONNX's own cases are theirs.
+  for (const DType type : {kF32, DType::kFloat64}) {
+    const auto add = [&](const Attributes::Map& attributes, const std::vector<Shape>& shapes) {
+      cases.add(over_dtypes({type}, OpKind::kAttention, attributes, shapes));
+    };
+    add(by_heads, {{2, 5, 3, 4}, {2, 7, 3, 4}, {2, 7, 3, 6}});
+    add(by_heads, {{1, 40, 2, 16}, {1, 40, 2, 16}, {1, 40, 2, 16}, {}, {2, 1, 40}});
+    add({}, {{33, 8}, {8, 50}, {50, 3}, {}, {33, 50}});
+    add({{"k_perm", Ints{0, 2, 1}}}, {{3, 1, 8}, {3, 300, 8}, {3, 300, 8}});
+  }
+  // (x - a) * silu(x), and the difference bounded as an output of its own.
+  const Attributes::Map body = {{"ops", std::string("Sub,Silu,Mul,Clip")},
+                                {"words", std::string(",,,")},
+                                {"counts", Ints{2, 1, 2, 1}},
+                                {"operands", Ints{0, 1, 0, 2, 3, 2}},
+                                {"parameters", Floats{-0.5, 0.5}},
+                                {"results", Ints{2, 3}}};
+  cases.floats(OpKind::kPointwise, body, {{2, 3, 5, 7}, {3, 1, 1}});
+  cases.floats(OpKind::kPointwise, body, {{2, 3, 50, 70}, {1}});
+  cases.floats(OpKind::kPointwise, body, {{4, 600}, {600}});
+  const Attributes::Map requantise = {{"ops", std::string("DequantizeLinear,PRelu,QuantizeLinear")},
+                                      {"words", std::string("f32,,i8")},
+                                      {"counts", Ints{3, 2, 3}},
+                                      {"operands", Ints{0, 1, 2, 6, 3, 7, 4, 5}},
+                                      {"parameters", Floats{}},
+                                      {"results", Ints{2}}};
+  cases.add({{OpKind::kPointwise,
+              requantise,
+              {{DType::kUInt8, {1, 6, 20, 30}},
+               {kF32, {}},
+               {DType::kUInt8, {}},
+               {kF32, {6, 1, 1}},
+               {kF32, {}},
+               {DType::kInt8, {}}},
+              true}});
+}
+
 const Cases& all_cases() {
   static const Cases cases = [] {
     Cases made;
@@ -435,6 +477,7 @@ const Cases& all_cases() {
     add_indexed(made);
     add_windows(made);
     add_moves(made);
+    add_compound(made);
     return made;
   }();
   return cases;

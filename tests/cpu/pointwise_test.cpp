@@ -147,5 +147,18 @@ TEST(CpuReduction, AxesAndKinds) {
   }
 }
 
+// The first row is a view of what it is taken off.
+TEST(CpuPointwise, OperandsThatArePartsOfEachOther) {
+  ProgramBuilder builder;
+  const TensorId x = builder.input("x", {DType::kFloat32, {4, 6}});
+  const TensorId size = builder.op(OpKind::kAbs, {x});
+  const TensorId row =
+      builder.op(OpKind::kSlice, {size},
+                 {{"starts", Ints{0, 0}}, {"steps", Ints{1, 1}}, {"sizes", Ints{1, 6}}});
+  const TensorId rest = builder.op(OpKind::kSub, {size, row});
+  builder.output(builder.op(OpKind::kExp, {rest}), "y");
+  expect_same_as_reference(builder);
+}
+
 }  // namespace
 }  // namespace modeld::test

@@ -35,6 +35,48 @@ TEST(CpuInteger, ConvolutionsWithConstantWeights) {
   }
 }
 
+// The library's sums where they are exact: VNNI, weights that are signed bytes, sums below 2^24.
+// The padding of a zero point adds nothing either.
+TEST(CpuInteger, ConvolutionsByTheLibrary) {
+  for (const DType source : {DType::kUInt8, DType::kInt8}) {
+    for (const int64_t group : {1, 4, 16}) {
+      for (const int64_t extent : {1, 9}) {
+        ProgramBuilder builder;
+        const TensorId x = builder.input("x", {source, {2, 16, extent, 20}});
+        const TensorId w = builder.constant(seeded({DType::kInt8, {32, 16 / group, 3, 3}}));
+        const TensorId zero = builder.constant(source, {}, {11});
+        builder.output(builder.op(OpKind::kConvInteger, {x, w, zero}, convolution(group)), "y");
+        builder.output(builder.op(OpKind::kConvInteger, {x, w}, convolution(group)), "z");
+        expect_same_as_reference(builder, 0, 0);
+      }
+    }
+  }
+}
+
+TEST(CpuInteger, ProductsByTheLibrary) {
+  for (const DType source : {DType::kUInt8, DType::kInt8}) {
+    for (const int64_t rows : {1, 37}) {
+      ProgramBuilder builder;
+      const TensorId x = builder.input("x", {source, {2, rows, 100}});
+      const TensorId w = builder.constant(seeded({DType::kInt8, {100, 33}}));
+      const TensorId zero = builder.constant(source, {}, {100});
+      builder.output(builder.op(OpKind::kMatMulInteger, {x, w, zero}), "y");
+      expect_same_as_reference(builder, 0, 0);
+    }
+  }
+}
+
+// One channel's sum of magnitudes may pass 2^24, beyond which some of its code rounds.
+TEST(CpuInteger, SumsThatTheLibraryWouldRoundAreOurs) {
+  ProgramBuilder builder;
+  const TensorId x = builder.input("x", {DType::kUInt8, {1, 3000}});
+  HostTensor most{{DType::kInt8, {3000, 2}}, std::vector<std::byte>(6000, std::byte{127})};
+  const TensorId zero = builder.constant(DType::kUInt8, {}, {255});
+  builder.output(builder.op(OpKind::kMatMulInteger, {x, builder.constant(most), zero}), "y");
+  expect_same_as_reference(builder, 0, 0);
+  EXPECT_NE(lowering_of(builder).find("own: integer product"), std::string::npos);
+}
+
 TEST(CpuInteger, ProductsWithConstantRightSides) {
   ProgramBuilder builder;
   const TensorId x = builder.input("x", {DType::kInt8, {3, 5, 200}});

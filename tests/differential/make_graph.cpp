@@ -38,6 +38,8 @@ class GraphMaker {
   void pool_or_reduce();
   void layer_norm();
   void rms_norm();
+  void quantised();
+  TensorId requantised(TensorId x);
   void gelu();
   void hard_swish();
   void transposed_pair();
@@ -237,6 +239,59 @@ void GraphMaker::rms_norm() {
   }
 }
 
+// A pair of QuantizeLinear and DequantizeLinear, as quantisers write them behind everything.
+TensorId GraphMaker::requantised(TensorId x) {
+  const DType byte = random_.pick({DType::kInt8, DType::kUInt8});
+  const TensorId scale = scalar(1.0 / 64);
+  const double zero = static_cast<double>(random_.between(byte == DType::kInt8 ? -20 : 40, 60));
+  const TensorId origin = made_.program.constant(make_tensor(byte, {}, {zero}));
+  const TensorId bytes = made_.program.op(OpKind::kQuantizeLinear, {x, scale, origin},
+                                          {{"to", std::string(to_string(byte))}});
+  return add(OpKind::kDequantizeLinear, {bytes, scale, origin}, {{"to", std::string("f32")}});
+}
+
+// Bytes, a product with weights that are bytes or an addition, perhaps a move, and bytes again. Of
+// an input, because a sum near a tie would fall either way, and a whole step would show it. Scales
+// are powers of two, so that everything from there on is exact.
+void GraphMaker::quantised() {
+  const Shape like = shape(any());
+  if (dtype_ != DType::kFloat32 || like.size() < 2) return activation();
+  const TensorId x = input(like);
+  const TensorId left = requantised(x);
+  const Shape from = shape(left);
+  if (random_.chance(0.3)) {
+    add(OpKind::kAdd, {left, requantised(x)});
+  } else {
+    const bool convolution = from.size() == 4 && random_.chance(0.7);
+    const int64_t out = random_.pick<int64_t>({1, 3, 8, 16, 17});
+    const int64_t kernel = random_.pick<int64_t>({1, 3});
+    const Shape to = convolution ? Shape{out, from[1], kernel, kernel} : Shape{from.back(), out};
+    const TensorId values = made_.program.constant(
+        {DType::kInt8, to}, random_bytes(random_, {DType::kInt8, to}, Values::kPlain));
+    const TensorId weights = made_.program.op(OpKind::kDequantizeLinear, {values, scalar(0.125)},
+                                              {{"to", std::string("f32")}});
+    if (convolution) {
+      const int64_t pad = kernel / 2;
+      add(OpKind::kConv, {left, weights},
+          {{"strides", Ints{1, 1}},
+           {"pads", Ints{pad, pad, pad, pad}},
+           {"dilations", Ints{1, 1}},
+           {"group", int64_t{1}}});
+    } else {
+      add(OpKind::kMatMul, {left, weights});
+    }
+  }
+  if (random_.chance(0.5)) add(OpKind::kRelu, {known_.back()});
+  if (random_.chance(0.3)) {
+    Ints perm;
+    for (int64_t i = static_cast<int64_t>(shape(known_.back()).size()); i-- > 0;) perm.push_back(i);
+    add(OpKind::kTranspose, {known_.back()}, {{"perm", perm}});
+    // ONNX Runtime moves the pair in front of it, where an output may see it.
+    made_.portable = false;
+  }
+  requantised(known_.back());
+}
+
 void GraphMaker::gelu() {
   const TensorId x = any();
   if (random_.chance(0.3)) {
@@ -294,7 +349,10 @@ void GraphMaker::attention() {
   const double scale = 1 / std::sqrt(static_cast<double>(size));
   const TensorId scaled = random_.chance(0.5) ? add(OpKind::kMul, {scores, scalar(scale)})
                                               : add(OpKind::kDiv, {scores, scalar(1 / scale)});
-  const TensorId weighted = add(OpKind::kSoftmax, {scaled}, {{"axis", int64_t{3}}});
+  if (random_.chance(0.3)) {
+    add(OpKind::kAdd, {scaled, weights({heads, 1, tokens}, Values::kUnit, 1)});
+  }
+  const TensorId weighted = add(OpKind::kSoftmax, {known_.back()}, {{"axis", int64_t{3}}});
   const TensorId mixed = add(OpKind::kMatMul, {weighted, value});
   add(OpKind::kTranspose, {mixed}, {{"perm", Ints{0, 2, 1, 3}}});
   add(OpKind::kReshape, {known_.back()}, {{"shape", Ints{batch, tokens, heads * size}}});
@@ -316,7 +374,8 @@ void GraphMaker::step() {
       &GraphMaker::with_another, &GraphMaker::with_another,   &GraphMaker::move,
       &GraphMaker::move,         &GraphMaker::pool_or_reduce, &GraphMaker::layer_norm,
       &GraphMaker::gelu,         &GraphMaker::hard_swish,     &GraphMaker::transposed_pair,
-      &GraphMaker::attention,    &GraphMaker::twice,          &GraphMaker::rms_norm};
+      &GraphMaker::attention,    &GraphMaker::twice,          &GraphMaker::rms_norm,
+      &GraphMaker::quantised,    &GraphMaker::quantised};
   (this->*random_.pick_of(kSteps))();
 }
 

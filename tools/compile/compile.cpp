@@ -26,9 +26,8 @@ Result<Pipeline> pipeline_of(const std::filesystem::path& onnx, const CompileOpt
   return read_pipeline(*options.pipeline);
 }
 
-Result<std::vector<PassReport>> run_passes(Draft& draft) {
-  std::vector<PassReport> reports;
-  for (const Pass& pass : default_passes()) {
+Status run_passes(Draft& draft, std::span<const Pass> passes, std::vector<PassReport>& reports) {
+  for (const Pass& pass : passes) {
     const size_t before = draft.ops.size();
     auto changes = pass.run(draft);
     if (!changes.ok()) {
@@ -37,7 +36,7 @@ Result<std::vector<PassReport>> run_passes(Draft& draft) {
     reports.push_back(
         {std::string(pass.name), before, draft.ops.size(), std::move(changes).value()});
   }
-  return reports;
+  return {};
 }
 
 OutputSlice slice_of(const NamedRange& range, const Pipeline& pipeline) {
@@ -124,11 +123,12 @@ Result<CompiledModel> compile_checked(const std::filesystem::path& onnx,
   CompiledModel compiled;
   if (options.optimise) {
     report(options, "optimising", 0.2);
-    MODELD_ASSIGN(compiled.passes, run_passes(built.draft));
+    MODELD_TRY(run_passes(built.draft, default_passes(), compiled.passes));
   }
   Draft exact;
   if (options.make_references) exact = built.draft;
   MODELD_TRY(apply_precision(built.draft, options.precision));
+  if (options.optimise) MODELD_TRY(run_passes(built.draft, last_passes(), compiled.passes));
   AssembledProgram assembled = assemble(std::move(built.draft));
   Model& model = compiled.model;
   model.program = std::move(assembled.program);

@@ -63,7 +63,7 @@ bool decides_shapes(std::span<const TensorType> types) {
 }  // namespace
 
 TensorId Draft::add_tensor(TensorType type, std::string name) {
-  tensors.push_back({std::move(name), std::move(type), nullptr});
+  tensors.push_back({std::move(name), std::move(type), nullptr, std::nullopt});
   return static_cast<TensorId>(tensors.size() - 1);
 }
 
@@ -115,6 +115,10 @@ Result<bool> Draft::try_fold(const Op& op, std::span<const TensorType> types,
   for (HostTensor& output : computed) {
     MODELD_ASSIGN(const TensorId id, add_constant(std::move(output), op.name));
     results.push_back(id);
+  }
+  if (op.kind == OpKind::kDequantizeLinear) {
+    const TensorId zero = op.inputs.size() > 2 ? op.inputs[2] : kNoTensor;
+    tensors[results[0]].dequantised = {op.inputs[0], op.inputs[1], zero};
   }
   return true;
 }

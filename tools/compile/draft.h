@@ -1,8 +1,10 @@
 // A program while it is being made: what the importer writes and the passes change.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +21,8 @@ struct DraftTensor {
   std::string name;  // wanted; may be empty or taken (assemble() makes names unique)
   TensorType type;
   ConstantPtr constant;  // null for everything computed or given at run time
+  // Of a constant that was a DequantizeLinear of constants: its inputs (the last may be kNoTensor).
+  std::optional<std::array<TensorId, 3>> dequantised = std::nullopt;
 };
 
 struct DraftState {

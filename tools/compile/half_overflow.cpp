@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/program/expand.h"
 #include "runtime/reference/evaluate.h"
 #include "runtime/reference/reference_device.h"
 #include "runtime/selftest/reference_inputs.h"
@@ -24,9 +25,9 @@ using Fill = std::optional<uint8_t>;
 
 class OverflowCheck {
  public:
-  explicit OverflowCheck(const Model& model) : model_(model), program_(model.program) {
+  explicit OverflowCheck(const Model& model) : model_(model), program_(expanded(model.program)) {
     for (size_t i = 0; i < program_.outputs.size(); ++i) observed_[program_.outputs[i]] = i;
-    for (const Op& op : model.program.ops) {
+    for (const Op& op : program_.ops) {
       for (const TensorId id : op.outputs) {
         if (observed_.emplace(id, program_.outputs.size()).second) program_.outputs.push_back(id);
       }
@@ -42,7 +43,7 @@ class OverflowCheck {
   Result<std::vector<double>> in_double(const Op& op, const std::vector<HostTensor>& inputs) const;
 
   const Model& model_;
-  Program program_;                      // with every op's result as an output
+  Program program_;                      // expanded, with every op's result as an output
   std::map<TensorId, size_t> observed_;  // tensor -> output
   std::unique_ptr<Capture> capture_;
 };

@@ -23,4 +23,7 @@ struct Pass {
 // In the order in which they build on each other.
 std::span<const Pass> default_passes();
 
+// Those that come after the precision policy.
+std::span<const Pass> last_passes();
+
 }  // namespace modeld::compile

@@ -1,28 +1,12 @@
 #include "tools/compile/passes/scale_attention.h"
 
-#include <cmath>
 #include <optional>
 
+#include "tools/compile/passes/constant_factor.h"
 #include "tools/compile/passes/matrix_op.h"
 
 namespace modeld::compile {
 namespace {
-
-// A Mul or Div of the tensor in `scores` by one finite number, as a factor.
-std::optional<double> factor_of(const Draft& draft, const Op& op, TensorId& scores) {
-  if (op.kind != OpKind::kMul && op.kind != OpKind::kDiv) return std::nullopt;
-  for (const size_t side : {1u, 0u}) {
-    const HostTensor* constant = draft.constant(op.inputs[side]);
-    if (constant == nullptr || constant->type.elements() != 1) continue;
-    if (op.kind == OpKind::kDiv && side == 0) continue;
-    const double value = to_doubles(*constant)[0];
-    const double factor = op.kind == OpKind::kDiv ? 1 / value : value;
-    if (!std::isfinite(factor)) continue;
-    scores = op.inputs[1 - side];
-    return factor;
-  }
-  return std::nullopt;
-}
 
 // The plain product of two computed matrices that writes `scores` for one reader alone.
 std::optional<size_t> product_of(const Links& links, const Draft& draft, TensorId scores) {
@@ -44,7 +28,7 @@ Result<Changes> scale_attention(Draft& draft) {
   for (size_t i = 0; i < links.op_count(); ++i) {
     const Op& scaling = links.op(i);
     TensorId scores = kNoTensor;
-    const auto factor = factor_of(draft, scaling, scores);
+    const auto factor = constant_factor(draft, scaling, scores);
     const auto at = factor ? product_of(links, draft, scores) : std::nullopt;
     if (!at || !is_float(draft.dtype(scores))) continue;
     if (draft.type(scores) != draft.type(scaling.outputs[0])) continue;

@@ -1,6 +1,6 @@
 // Attention spelled out scales its scores, query x key, which are many. Where both factors are
-// computed, the scalar goes to the smaller of them instead, and from there, past its moves, into the
-// weights that made it (sink_moves, fold_scale).
+// computed, the scalar goes to the smaller of them instead, and from there, past its moves, into
+// the weights that made it (sink_moves, fold_scale).
 #pragma once
 
 #include "tools/compile/passes/pass.h"
