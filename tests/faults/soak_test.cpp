@@ -60,10 +60,9 @@ Use use_now() {
 // By least squares, per hour of driving.
 double slope(const std::vector<double>& values, double seconds_apart) {
   const auto n = static_cast<double>(values.size());
-  double sum = 0, weighted = 0, squares = 0;
+  double weighted = 0, squares = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     const double x = static_cast<double>(i) - (n - 1) / 2;
-    sum += values[i];
     weighted += x * values[i];
     squares += x * x;
   }
