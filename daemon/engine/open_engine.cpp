@@ -70,10 +70,6 @@ double worst_of(const SelfTestReport& report) {
   return worst;
 }
 
-}  // namespace
-
-namespace {
-
 // Tells that loading goes on. Reads of other threads than the opener's tell nothing.
 class NotedWeights final : public WeightSource {
  public:

@@ -99,10 +99,11 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path) {
 
 Status NewFile::keep(unsigned mode) {
   if (::fchmod(fd_.get(), static_cast<mode_t>(mode)) != 0) {
-    return errno_error("setting the mode", errno);
+    return errno_error("setting the mode of " + temporary_, errno);
   }
-  if (::fsync(fd_.get()) != 0) return errno_error("flushing", errno);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return errno_error("renaming", errno);
+  if (::fsync(fd_.get()) != 0) return errno_error("flushing " + temporary_, errno);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
+    return errno_error("renaming " + temporary_ + " to " + path_.string(), errno);
   temporary_.clear();
   return {};
 }

@@ -6,8 +6,8 @@
 
 #include "runtime/opencl/kernel_text.h"
 #include "runtime/opencl/lowering.h"
+#include "runtime/opencl/resize_tables.h"
 #include "runtime/opencl/row_kernel.h"
-#include "runtime/reference/resize_taps.h"
 
 namespace modeld::opencl {
 namespace {
@@ -120,36 +120,6 @@ const int count@a@ = @count@;
   return true;
 }
 
-template <typename T>
-std::vector<std::byte> bytes_of(const std::vector<T>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(T));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-struct AxisTable {
-  size_t taps = 1;
-  View indices, weights;  // [out][taps]
-};
-
-AxisTable table_of(Lowering& lowering, const reference::ResizeAxisPlan& plan) {
-  AxisTable table;
-  for (const auto& sample : plan.samples) table.taps = std::max(table.taps, sample.taps.size());
-  std::vector<int32_t> indices;
-  std::vector<float> weights;
-  for (const auto& sample : plan.samples) {
-    for (size_t i = 0; i < table.taps; ++i) {
-      const bool used = i < sample.taps.size();
-      indices.push_back(used ? static_cast<int32_t>(sample.taps[i].index) : 0);
-      weights.push_back(used ? static_cast<float>(sample.taps[i].weight) : 0.0f);
-    }
-  }
-  const Shape shape{static_cast<int64_t>(plan.samples.size()), static_cast<int64_t>(table.taps)};
-  table.indices = lowering.constant(DType::kInt32, shape, bytes_of(indices));
-  table.weights = lowering.constant(DType::kFloat32, shape, bytes_of(weights));
-  return table;
-}
-
 bool lower_resize(Lowering& lowering, const Op& op) {
   const Shape& in = lowering.shape(op.inputs[0]);
   const Shape& shape = lowering.shape(op.outputs[0]);
@@ -163,8 +133,8 @@ bool lower_resize(Lowering& lowering, const Op& op) {
   const View x = lowering.dense(op.inputs[0], Layout::kChannelsLast);
   const View out = lowering.define(op.outputs[0], Layout::kChannelsLast);
   if (!loads_vectors(x.dtype) || !stores_vectors(out.dtype) || !fits_int({&x, &out})) return false;
-  const AxisTable rows = table_of(lowering, plans[2]);
-  const AxisTable columns = table_of(lowering, plans[3]);
+  const ResizeTables rows = resize_tables(lowering, plans[2]);
+  const ResizeTables columns = resize_tables(lowering, plans[3]);
   PictureKernel picture(lowering.traits(), out);
   KernelWriter& w = picture.writer;
   const std::string from = w.input(x);
@@ -194,8 +164,8 @@ if (weight != 0.0f) v += weight * @value@;
 Result<bool> lower_window(Lowering& lowering) {
   const Op& op = lowering.op();
   // Places of the largest are the plain form's.
-  const bool pool = op.kind == OpKind::kAveragePool ||
-                    (op.kind == OpKind::kMaxPool && op.outputs.size() == 1);
+  const bool pool =
+      op.kind == OpKind::kAveragePool || (op.kind == OpKind::kMaxPool && op.outputs.size() == 1);
   if (!pool && op.kind != OpKind::kResize) return false;
   const TensorId in = op.inputs[0];
   if (lowering.shape(in).size() != 4 || lowering.type(in).elements() == 0 ||

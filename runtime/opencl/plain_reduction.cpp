@@ -67,24 +67,43 @@ ReduceText reduce_text(OpKind kind, DType dtype, Compute compute, int64_t count)
   }
 }
 
+// The op's output as a view of the input's rank: the axes that were reduced kept with extent 1.
+View define_reduced(Lowering& lowering, const View& x, const std::vector<int64_t>& axes) {
+  View out = lowering.define(lowering.op().outputs[0], Layout::kPlain);
+  out.shape = x.shape;
+  for (const int64_t axis : axes) out.shape[static_cast<size_t>(axis)] = 1;
+  out.strides = dense_strides(out.shape, Layout::kPlain);
+  return out;
+}
+
+// Loops over the reduced axes, and the element of the input they stand at.
+struct ReducedLoops {
+  std::string open;
+  std::string at;
+};
+ReducedLoops loops_over(const PlainKernel& kernel, const View& x,
+                        const std::vector<int64_t>& axes) {
+  ReducedLoops loops{"", kernel.at(x)};
+  for (const int64_t axis : axes) {
+    const auto a = static_cast<size_t>(axis);
+    loops.open += fill("for (@i@ @k@ = 0; @k@ < @n@; ++@k@)\n",
+                       {{"i", kernel.index()}, {"k", name("k", a)}, {"n", text(x.shape[a])}});
+    loops.at += " + " + name("k", a) + " * " + text(x.strides[a]);
+  }
+  return loops;
+}
+
 }  // namespace
 
 void plain_reduction(Lowering& lowering) {
   const Op& op = lowering.op();
   const View x = lowering.view(op.inputs[0]);
-  View out = lowering.define(op.outputs[0], Layout::kPlain);
   const std::vector<int64_t> axes = op.attributes.get_ints("axes");
-  // The output with its reduced axes kept.
-  Shape kept = x.shape;
+  const View out = define_reduced(lowering, x, axes);
   int64_t count = 1;
-  for (const int64_t axis : axes) {
-    count *= x.shape[static_cast<size_t>(axis)];
-    kept[static_cast<size_t>(axis)] = 1;
-  }
-  out.shape = kept;
-  out.strides = dense_strides(kept, Layout::kPlain);
+  for (const int64_t axis : axes) count *= x.shape[static_cast<size_t>(axis)];
   const Compute compute = compute_of(x.dtype);
-  PlainKernel kernel(lowering, kept);
+  PlainKernel kernel(lowering, out.shape);
   if (kernel.empty()) return;
   KernelWriter& writer = kernel.writer;
   const std::string to = writer.output(out);
@@ -94,15 +113,10 @@ void plain_reduction(Lowering& lowering) {
   const ReduceText reduce = reduce_text(op.kind, x.dtype, compute, count);
   const std::string type = type_name(compute);
   writer << type << " v = " << reduce.start << ";\n";
-  std::string x_at = kernel.at(x);
-  for (const int64_t axis : axes) {
-    const auto a = static_cast<size_t>(axis);
-    writer << fill("for (@i@ @k@ = 0; @k@ < @n@; ++@k@)\n",
-                   {{"i", kernel.index()}, {"k", name("k", a)}, {"n", text(x.shape[a])}});
-    x_at += " + " + name("k", a) + " * " + text(x.strides[a]);
-  }
-  writer << "{ const " << type << " e = " << load(x.dtype, writer.input(x), x_at, compute) << "; "
-         << reduce.combine << " }\n";
+  const ReducedLoops loops = loops_over(kernel, x, axes);
+  writer << loops.open;
+  writer << "{ const " << type << " e = " << load(x.dtype, writer.input(x), loops.at, compute)
+         << "; " << reduce.combine << " }\n";
   writer << store(out.dtype, to, kernel.at(out), reduce.finish, compute) << "\n";
   std::move(kernel).add("plain reduction");
 }
@@ -112,24 +126,14 @@ void plain_reduction(Lowering& lowering) {
 void plain_log_sum_exp(Lowering& lowering) {
   const Op& op = lowering.op();
   const View x = lowering.view(op.inputs[0]);
-  View out = lowering.define(op.outputs[0], Layout::kPlain);
-  Shape kept = x.shape;
-  for (const int64_t axis : op.attributes.get_ints("axes")) kept[static_cast<size_t>(axis)] = 1;
-  out.shape = kept;
-  out.strides = dense_strides(kept, Layout::kPlain);
+  const std::vector<int64_t> axes = op.attributes.get_ints("axes");
+  const View out = define_reduced(lowering, x, axes);
   const Compute compute = compute_of(x.dtype);
-  PlainKernel kernel(lowering, kept);
+  PlainKernel kernel(lowering, out.shape);
   if (kernel.empty()) return;
   KernelWriter& writer = kernel.writer;
   const std::string to = writer.output(out);
-  std::string loops;
-  std::string x_at = kernel.at(x);
-  for (const int64_t axis : op.attributes.get_ints("axes")) {
-    const auto a = static_cast<size_t>(axis);
-    loops += fill("for (@i@ @k@ = 0; @k@ < @n@; ++@k@)\n",
-                  {{"i", kernel.index()}, {"k", name("k", a)}, {"n", text(x.shape[a])}});
-    x_at += " + " + name("k", a) + " * " + text(x.strides[a]);
-  }
+  const ReducedLoops loops = loops_over(kernel, x, axes);
   writer << fill(
       R"CL(
 @type@ most = -INFINITY, sum = 0;
@@ -138,8 +142,8 @@ const @type@ taken = isinf(most) ? 0 : most;
 @loops@{ sum += exp(@e@ - taken); }
 )CL",
       {{"type", type_name(compute)},
-       {"loops", loops},
-       {"e", load(x.dtype, writer.input(x), x_at, compute)}});
+       {"loops", loops.open},
+       {"e", load(x.dtype, writer.input(x), loops.at, compute)}});
   writer << store(out.dtype, to, kernel.at(out), "log(sum) + taken", compute) << "\n";
   std::move(kernel).add("plain log sum exp");
 }
@@ -187,15 +191,11 @@ for (@i@ i = 0; i < @n@; ++i) {
 void plain_arg(Lowering& lowering) {
   const Op& op = lowering.op();
   const View x = lowering.view(op.inputs[0]);
-  View out = lowering.define(op.outputs[0], Layout::kPlain);
   const auto axis = static_cast<size_t>(op.attributes.get_int("axis"));
   const bool last = op.attributes.get_int("select_last_index") != 0;
-  Shape kept = x.shape;
-  kept[axis] = 1;
-  out.shape = kept;
-  out.strides = dense_strides(kept, Layout::kPlain);
+  const View out = define_reduced(lowering, x, {op.attributes.get_int("axis")});
   const Compute compute = compute_of(x.dtype);
-  PlainKernel kernel(lowering, kept);
+  PlainKernel kernel(lowering, out.shape);
   if (kernel.empty()) return;
   KernelWriter& writer = kernel.writer;
   const std::string to = writer.output(out);

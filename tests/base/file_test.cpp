@@ -5,18 +5,15 @@
 
 #include <filesystem>
 
+#include "tests/support/temp_dir.h"
+
 namespace modeld {
 namespace {
 
 class FileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "modeld-file-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
+  const test::TempDir made_;
+  const std::filesystem::path folder_ = made_.path();
 };
 
 TEST_F(FileTest, WritesWithModeAndReadsBack) {

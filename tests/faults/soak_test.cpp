@@ -28,34 +28,13 @@
 #include "runtime/program/seeded_inputs.h"
 #include "tests/daemon/support/driving_bench.h"
 #include "tests/daemon/support/model_contracts.h"
+#include "tests/support/process_use.h"
 #include "tests/support/temp_dir.h"
 
 namespace modeld::test {
 namespace {
 
 constexpr Nanoseconds kPeriod = DrivingBench::kPeriod;
-
-uint64_t setting(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-// Memory in use and open descriptors of this process.
-struct Use {
-  double rss_mb = 0;
-  double descriptors = 0;
-};
-Use use_now() {
-  Use use;
-  std::ifstream statm("/proc/self/statm");
-  long pages = 0;
-  statm >> pages >> pages;
-  use.rss_mb = static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    ++use.descriptors;
-  }
-  return use;
-}
 
 // By least squares, per hour of driving.
 double slope(const std::vector<double>& values, double seconds_apart) {
@@ -325,11 +304,11 @@ class Drive {
 };
 
 TEST(Soak, BothLoopsUnderRandomFaults) {
-  const uint64_t frames = setting("SOAK_FRAMES", 1200);
-  const uint64_t seed =
-      setting("SOAK_SEED",
-              static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
-  const bool paced = setting("SOAK_PACED", 0) != 0;
+  const uint64_t frames = environment_number("SOAK_FRAMES", 1200);
+  const uint64_t seed = environment_number(
+      "SOAK_SEED",
+      static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
+  const bool paced = environment_number("SOAK_PACED", 0) != 0;
   std::printf("SOAK_SEED=%llu SOAK_FRAMES=%llu\n", static_cast<unsigned long long>(seed),
               static_cast<unsigned long long>(frames));
   std::signal(SIGXFSZ, SIG_IGN);  // a full disk is an error of the write
@@ -340,7 +319,7 @@ TEST(Soak, BothLoopsUnderRandomFaults) {
   for (uint64_t i = 1; i <= frames && !testing::Test::HasFailure(); ++i) {
     drive.frame();
     if (i % kBetween == 0 && i > frames / 5) {
-      const Use use = use_now();
+      const ProcessUse use = process_use(getpid());
       memory.push_back(use.rss_mb);
       descriptors.push_back(use.descriptors);
     }

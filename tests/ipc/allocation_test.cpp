@@ -10,8 +10,8 @@
 #include "ipc/schema/message_writer.h"
 #include "ipc/schema/read_message.h"
 #include "ipc/transport/memory_transport.h"
-#include "tests/ipc/temp_dir.h"
 #include "tests/support/allocation_counter.h"
+#include "tests/support/temp_dir.h"
 
 namespace modeld::ipc {
 namespace {
@@ -56,7 +56,7 @@ class Cycle {
   }
 
  private:
-  test::TempDir dir_;
+  modeld::test::TempDir dir_;
   MemoryTransport transport_{Clock::real(), Role::kDesk, 8};
   std::unique_ptr<VisionServer> server_;
   std::unique_ptr<VisionClient> client_;

@@ -17,12 +17,12 @@
 #include "ipc/msgq/msgq_transport.h"
 #include "ipc/transport/memory_transport.h"
 #include "ipc/transport/zmq_transport.h"
-#include "tests/ipc/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace modeld::ipc {
 namespace {
 
-using test::TempDir;
+using modeld::test::TempDir;
 
 std::vector<std::byte> bytes_of(std::string_view text) {
   const auto* data = reinterpret_cast<const std::byte*>(text.data());

@@ -13,17 +13,18 @@
 #include "ipc/msgq/msgq_transport.h"
 #include "ipc/transport/memory_transport.h"
 #include "ipc/transport/zmq_transport.h"
+#include "tests/ipc/descriptors.h"
 #include "tests/ipc/script_server.h"
-#include "tests/ipc/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace modeld::ipc {
 namespace {
 
+using modeld::test::TempDir;
 using test::descriptors_settle;
 using test::open_descriptors;
 using test::ScriptBuffers;
 using test::ScriptServer;
-using test::TempDir;
 
 Deadline soon(Nanoseconds duration = 2 * kSecond) {
   return Deadline::after(Clock::real(), duration);

@@ -21,15 +21,15 @@
 #include "ipc/msgq/ring_reader.h"
 #include "ipc/msgq/ring_writer.h"
 #include "ipc/msgq/thread_wake.h"
-#include "tests/ipc/temp_dir.h"
 #include "tests/msgq/ring_memory.h"
+#include "tests/support/temp_dir.h"
 
 namespace modeld::ipc {
 namespace {
 
+using modeld::test::TempDir;
 using test::check_numbered;
 using test::numbered_message;
-using test::TempDir;
 
 constexpr uint64_t kCarStateBytes = 256'000 + 384;
 

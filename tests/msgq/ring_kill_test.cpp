@@ -11,8 +11,8 @@
 #include <random>
 
 #include "ipc/msgq/msgq_transport.h"
-#include "tests/ipc/temp_dir.h"
 #include "tests/msgq/ring_memory.h"
+#include "tests/support/temp_dir.h"
 
 namespace modeld::ipc {
 namespace {
@@ -82,7 +82,7 @@ TEST(RingKill, EitherSideDiesAtAnyInstruction) {
   RecordProperty("seed", std::to_string(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const test::TempDir dir;
+  const modeld::test::TempDir dir;
   const Clock& clock = Clock::real();
 
   const auto transport = make_transport(dir.path());

@@ -10,18 +10,13 @@
 #include <limits>
 
 #include "ipc/schema/car.capnp.h"
+#include "tests/support/temp_dir.h"
 
 namespace modeld {
 namespace {
 
 class CarParamsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "car_params_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   void write(float delay, size_t keep = SIZE_MAX) {
     capnp::MallocMessageBuilder builder;
     auto params = builder.initRoot<wire::CarParams>();
@@ -32,7 +27,8 @@ class CarParamsTest : public testing::Test {
     file.write(reinterpret_cast<const char*>(words.asBytes().begin()),
                static_cast<std::streamsize>(std::min(keep, words.asBytes().size())));
   }
-  std::filesystem::path folder_;
+  const test::TempDir made_;
+  const std::filesystem::path folder_ = made_.path();
 };
 
 TEST_F(CarParamsTest, NothingWhileTheFileIsMissing) {

@@ -9,34 +9,11 @@
 
 #include "runtime/program/seeded_inputs.h"
 #include "tests/daemon/process/served_daemon.h"
+#include "tests/support/process_use.h"
 #include "tools/feed/message_feed.h"
 
 namespace modeld {
 namespace {
-
-uint64_t setting(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-struct Use {
-  double rss_mb = 0;
-  size_t descriptors = 0;
-};
-Use use_of(pid_t pid) {
-  Use use;
-  const std::string folder = "/proc/" + std::to_string(pid);
-  std::ifstream statm(folder + "/statm");
-  long pages = 0;
-  statm >> pages >> pages;
-  use.rss_mb = static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
-  std::error_code gone;
-  for (std::filesystem::directory_iterator it(folder + "/fd", gone), end; !gone && it != end;
-       it.increment(gone)) {
-    ++use.descriptors;
-  }
-  return use;
-}
 
 uint64_t total(const std::vector<std::pair<std::string, uint64_t>>& counts) {
   uint64_t sum = 0;
@@ -114,10 +91,10 @@ class Chaos : public ServedDaemon {
 };
 
 TEST_F(Chaos, BothDaemonsGoOn) {
-  const uint64_t seconds = setting("CHAOS_SECONDS", 15);
-  const uint64_t seed =
-      setting("CHAOS_SEED",
-              static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
+  const uint64_t seconds = test::environment_number("CHAOS_SECONDS", 15);
+  const uint64_t seed = test::environment_number(
+      "CHAOS_SEED",
+      static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
   std::printf("CHAOS_SEED=%llu CHAOS_SECONDS=%llu\n", static_cast<unsigned long long>(seed),
               static_cast<unsigned long long>(seconds));
   SplitMix64 random(seed);
@@ -126,7 +103,8 @@ TEST_F(Chaos, BothDaemonsGoOn) {
   EXPECT_TRUE(listen_until([&] { return road_health().valid >= 60 && health().valid >= 60; }))
       << log_text();
   expect_well();
-  const Use road_before = use_of(road_->pid()), cabin_before = use_of(child_->pid());
+  const test::ProcessUse road_before = test::process_use(road_->pid()),
+                         cabin_before = test::process_use(child_->pid());
   const Deadline end = Deadline::after(real(), static_cast<Nanoseconds>(seconds) * kSecond);
   while (!end.passed(real()) && !HasFailure()) {
     plant(random);
@@ -137,12 +115,13 @@ TEST_F(Chaos, BothDaemonsGoOn) {
     EXPECT_FALSE(child_->poll().has_value()) << log_text();
   }
   expect_well();
-  const Use road = use_of(road_->pid()), cabin = use_of(child_->pid());
+  const test::ProcessUse road = test::process_use(road_->pid()),
+                         cabin = test::process_use(child_->pid());
   for (const auto& [name, count] : planted_) {
     std::printf("  %4llu x %s\n", static_cast<unsigned long long>(count), name.c_str());
   }
-  const auto line = [](const char* name, const HeardHealth& heard, const Use& before,
-                       const Use& after) {
+  const auto line = [](const char* name, const HeardHealth& heard, const test::ProcessUse& before,
+                       const test::ProcessUse& after) {
     std::printf(
         "%s: %llu accepted, %llu answered (%llu valid), %llu counted, %llu restarts; memory "
         "%.1f -> %.1f MB, descriptors %zu -> %zu\n",

@@ -73,7 +73,7 @@ bool is_candidate(const Draft& draft, const Op& op) {
 // Ops grouped so that every group can run as one op.
 class Groups {
  public:
-  explicit Groups(const Draft& draft) : draft_(draft), links_(const_cast<Draft&>(draft)) {
+  explicit Groups(Draft& draft) : draft_(draft), links_(draft) {
     group_.resize(draft.ops.size());
     std::iota(group_.begin(), group_.end(), size_t{0});
     members_.resize(draft.ops.size());

@@ -110,4 +110,21 @@ HostTensor ones(DType dtype, const Shape& shape) {
   return from_doubles(type, std::vector<double>(static_cast<size_t>(type.elements()), 1));
 }
 
+Result<Changes> recognise_normalisations(
+    Draft& draft,
+    const std::function<std::optional<Normalised>(const NormalisationPattern&, const Op&)>& match,
+    const std::function<Status(Links&, size_t at, const Normalised&, Changes&)>& replace) {
+  Links links(draft);
+  Changes changes;
+  for (size_t i = 0; i < links.op_count(); ++i) {
+    const Op& op = links.op(i);
+    if (op.kind != OpKind::kDiv && op.kind != OpKind::kMul) continue;
+    if (!is_float(draft.dtype(op.outputs[0]))) continue;
+    const auto found = match(NormalisationPattern(links, draft), op);
+    if (found) MODELD_TRY(replace(links, i, *found, changes));
+  }
+  links.finish();
+  return changes;
+}
+
 }  // namespace modeld::compile

@@ -2,9 +2,11 @@
 // constants that scale and shift the result.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "tools/compile/links.h"
+#include "tools/compile/passes/pass.h"
 
 namespace modeld::compile {
 
@@ -33,6 +35,20 @@ class NormalisationPattern {
   const Links& links_;
   const Draft& draft_;
 };
+
+// What the last Div or Mul of a pattern normalises: `input`, over the axes from `axis` to the last.
+struct Normalised {
+  TensorId input = kNoTensor;
+  int64_t axis = 0;
+  double epsilon = 0;
+};
+
+// Replaces every pattern that `match` finds to end at an op of floats. `replace` is given the op's
+// place; what the pattern leaves behind is dead code unless somebody else reads it.
+Result<Changes> recognise_normalisations(
+    Draft& draft,
+    const std::function<std::optional<Normalised>(const NormalisationPattern&, const Op&)>& match,
+    const std::function<Status(Links&, size_t at, const Normalised&, Changes&)>& replace);
 
 // The op of `kind` that alone reads `tensor` and combines it with a constant of shape `tail` (apart
 // from leading ones), giving the tensor's type again.

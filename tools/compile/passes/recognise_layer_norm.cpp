@@ -6,12 +6,6 @@
 namespace modeld::compile {
 namespace {
 
-struct Normalised {
-  TensorId input = kNoTensor;
-  int64_t axis = 0;
-  double epsilon = 0;
-};
-
 // x if `tensor` is x - mean(x).
 std::optional<TensorId> centred(const NormalisationPattern& pattern, TensorId tensor,
                                 int64_t& axis) {
@@ -74,18 +68,10 @@ Status replace(Draft& draft, Links& links, size_t at, const Normalised& found, C
 }  // namespace
 
 Result<Changes> recognise_layer_norm(Draft& draft) {
-  Links links(draft);
-  Changes changes;
-  for (size_t i = 0; i < links.op_count(); ++i) {
-    const Op& op = links.op(i);
-    if (op.kind != OpKind::kDiv && op.kind != OpKind::kMul) continue;
-    if (!is_float(draft.dtype(op.outputs[0]))) continue;
-    const auto found = match(NormalisationPattern(links, draft), op);
-    if (found) MODELD_TRY(replace(draft, links, i, *found, changes));
-  }
-  // What the op replaces is dead code now, unless somebody else reads it.
-  links.finish();
-  return changes;
+  return recognise_normalisations(
+      draft, match, [&](Links& links, size_t at, const Normalised& found, Changes& changes) {
+        return replace(draft, links, at, found, changes);
+      });
 }
 
 }  // namespace modeld::compile

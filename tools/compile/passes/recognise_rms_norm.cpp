@@ -6,12 +6,6 @@
 namespace modeld::compile {
 namespace {
 
-struct Normalised {
-  TensorId input = kNoTensor;
-  int64_t axis = 0;
-  double epsilon = 0;
-};
-
 std::optional<Normalised> match(const NormalisationPattern& pattern, const Op& op) {
   Normalised found;
   const auto below = pattern.under_root(op, found.input);
@@ -106,19 +100,15 @@ class Replacement {
 }  // namespace
 
 Result<Changes> recognise_rms_norm(Draft& draft) {
-  Links links(draft);
-  Changes changes;
-  for (size_t i = 0; i < links.op_count(); ++i) {
-    const Op& op = links.op(i);
-    if (op.kind != OpKind::kDiv && op.kind != OpKind::kMul) continue;
-    if (!is_float(draft.dtype(op.outputs[0]))) continue;
-    const auto found = match(NormalisationPattern(links, draft), op);
-    if (!found || draft.type(found->input) != draft.type(op.outputs[0])) continue;
-    MODELD_TRY(Replacement(draft, links, i, *found).run(changes));
-  }
-  // What the op replaces is dead code now, unless somebody else reads it.
-  links.finish();
-  return changes;
+  const auto match_whole = [&](const NormalisationPattern& pattern, const Op& op) {
+    auto found = match(pattern, op);
+    if (found && draft.type(found->input) != draft.type(op.outputs[0])) found.reset();
+    return found;
+  };
+  return recognise_normalisations(
+      draft, match_whole, [&](Links& links, size_t at, const Normalised& found, Changes& changes) {
+        return Replacement(draft, links, at, found).run(changes);
+      });
 }
 
 }  // namespace modeld::compile
