@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Counts test cases in the JUnit files of meson build folders given as arguments.
+"""Counts test cases in the results of meson build folders given as arguments.
 
-Lists skips with their reasons and failures with their first line; the last line is
-`N passed, N failed, N skipped`. Exit status 1 if anything failed or nothing ran.
+Lists skips with their reasons and failures with their first line, and shows the end of what a
+program wrote that crashed or timed out; the last line is `N passed, N failed, N skipped`. Exit
+status 1 if anything failed or nothing ran.
 """
 
 import collections
+import json
+import signal
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -23,34 +26,76 @@ def skip_reason(skipped):
     return reasons[0] if reasons else first_line(text)
 
 
-def read_folder(folder, skips, failures):
-    """Adds to `skips` (reason -> names) and `failures`; returns the number of passed cases."""
-    try:
-        root = ElementTree.parse(f"{folder}/meson-logs/testlog.junit.xml").getroot()
-    except (OSError, ElementTree.ParseError) as error:
-        failures.append(f"{folder}: no test results: {error}")
-        return 0
+def ending(run):
+    """How a program ended, as meson saw it."""
+    code = run.get("returncode")
+    if run["result"] == "TIMEOUT":
+        return f"timed out after {run['duration']:.0f} s"
+    if code is None:
+        return run["result"]
+    if code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return f"exit status {code}"
+
+
+def short(name):
+    """meson writes `project / test` where it was given the names of tests to run."""
+    return name.split(" / ")[-1]
+
+
+def program_of(suite):
+    """The test program of a GoogleTest suite, which meson names `project.program.suite`."""
+    return short(suite.get("name").partition(".")[2]).split(".")[0]
+
+
+def last_lines(run, count=30):
+    text = (run.get("stdout") or "") + "\n" + (run.get("stderr") or "")
+    return [line for line in text.splitlines() if line.strip()][-count:]
+
+
+def read_cases(root, folder, skips, failures):
+    """Cases that tell how they went. Returns how many passed and the programs with a failed one."""
     passed = 0
+    told = set()
     for suite in root.iter("testsuite"):
-        cases = suite.findall("testcase")
-        # A crash or a time-out leaves a suite whose cases do not tell; the suite then counts.
-        if int(suite.get("errors") or 0) and not any(
-            case.find("failure") is not None or case.find("error") is not None for case in cases
-        ):
-            failures.append(f"{folder}: {suite.get('name')}: crashed or timed out")
-        for case in cases:
+        program = program_of(suite)
+        for case in suite.findall("testcase"):
             name = f"{folder}: {suite.get('name')}: {case.get('classname')}.{case.get('name')}"
             failure = case.find("failure")
-            if failure is None:
-                failure = case.find("error")
             if failure is not None:
                 failures.append(f"{name}: {first_line(failure.get('message') or failure.text)}")
+                told.add(program)
             elif case.find("skipped") is not None or case.get("status") == "notrun":
                 skipped = case.find("skipped")
                 reason = skip_reason(skipped) if skipped is not None else "disabled"
                 skips[reason].append(name)
             else:
                 passed += 1
+    return passed, told
+
+
+def read_folder(folder, skips, failures):
+    """Adds to `skips` (reason -> names) and `failures`; returns the number of passed cases."""
+    logs = f"{folder}/meson-logs/testlog"
+    try:
+        root = ElementTree.parse(f"{logs}.junit.xml").getroot()
+        with open(f"{logs}.json", encoding="utf-8") as lines:
+            runs = [json.loads(line) for line in lines if line.strip()]
+    except (OSError, ValueError, ElementTree.ParseError) as error:
+        failures.append(f"{folder}: no test results: {error}")
+        return 0
+    # A program that crashed or timed out has one case in the JUnit file, which may not tell.
+    silent = {short(run["name"]): run for run in runs if run["result"] not in ("OK", "SKIP")}
+    for suite in root.iter("testsuite"):
+        for case in suite.findall("testcase"):
+            if short(case.get("name")) in silent and case.get("classname") == suite.get("name"):
+                suite.remove(case)
+    passed, told = read_cases(root, folder, skips, failures)
+    for name, run in silent.items():
+        if name not in told:
+            failures.append(f"{folder}: {name}: {ending(run)}")
+            print(f"-- {folder}: the last lines of {name}, {ending(run)}:")
+            print("\n".join(last_lines(run)))
     return passed
 
 
