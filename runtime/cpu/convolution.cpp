@@ -159,8 +159,7 @@ Made make_primitive(const Description& d, dnnl::algorithm algorithm) {
   const typename Primitive::desc op(dnnl::prop_kind::forward_inference, algorithm, d.source,
                                     d.weights, d.bias, d.destination, d.strides, d.dilations,
                                     d.pads_begin, d.pads_end);
-  const auto chosen = fastest(
-      [&] { return typename Primitive::primitive_desc(op, d.attributes, onednn_engine()); });
+  const auto chosen = fastest<Primitive>(op, d.attributes);
   return {Primitive(chosen), chosen.weights_desc(), chosen.scratchpad_desc(),
           std::string("oneDNN ") + chosen.impl_info_str(), speed_of(chosen.impl_info_str())};
 }

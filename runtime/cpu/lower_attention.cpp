@@ -210,10 +210,7 @@ class ProductMaker {
     }
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const auto chosen = fastest([&] {
-      return dnnl::matmul::primitive_desc(dnnl::matmul::desc(left, right, out), attributes,
-                                          onednn_engine());
-    });
+    const auto chosen = fastest<dnnl::matmul>({left, right, out}, attributes);
     const size_t scratch = chosen.scratchpad_desc().get_size();
     const ValueId scratchpad = scratch > 0 ? lowering_.temporary(scratch) : kNoValue;
     if (scratch > 0) scratchpads_.push_back(scratchpad);

@@ -24,10 +24,13 @@ Status onednn_try(const std::function<void()>& make);
 enum class Speed : uint8_t { kReference, kFallback, kOwn };
 Speed speed_of(const std::string& implementation);
 
-// The first implementation of the best speed; throws dnnl::error if there is only reference code.
-template <typename Make>
-auto fastest(const Make& make) {
-  auto description = make();
+// The first implementation of `op` with the best speed; throws dnnl::error if there is only
+// reference code. The library looks at `op` again whenever it is asked for the next one, and keeps
+// no copy: it must live through the search, which a reference here takes care of.
+template <typename Primitive>
+typename Primitive::primitive_desc fastest(const typename Primitive::desc& op,
+                                           const dnnl::primitive_attr& attributes) {
+  typename Primitive::primitive_desc description(op, attributes, onednn_engine());
   int best = 0;
   Speed best_speed = speed_of(description.impl_info_str());
   for (int i = 1; best_speed != Speed::kOwn && description.next_impl(); ++i) {
@@ -40,7 +43,7 @@ auto fastest(const Make& make) {
   if (best_speed == Speed::kReference) {
     throw dnnl::error(dnnl_unimplemented, "only reference code");
   }
-  auto chosen = make();
+  typename Primitive::primitive_desc chosen(op, attributes, onednn_engine());
   for (int i = 0; i < best; ++i) chosen.next_impl();
   return chosen;
 }
