@@ -23,7 +23,7 @@ not_sanitized=(
   samples compile-forms replay-tool    # whole networks: minutes unoptimised, over code other tests run
   daemon-process                       # real time: unoptimised daemons answer no 20 Hz
   soak                                 # judges memory, of which the sanitizers keep what is freed
-  daemon-linkage systemd-units         # run no code of ours
+  daemon-linkage systemd-units count-tests  # run no code of ours
 )
 fuzzers=(artifact config event_log frame_records msgq_ring npy onnx replay_log safetensors)
 
