@@ -412,7 +412,7 @@ void DrivingLoop::refresh_health() {
   }
   health.streams[0].state = &main_->state();
   if (extra_) health.streams[1].state = &extra_->state();
-  report_inputs(topics_.topics(), now, health.inputs);
+  report_inputs(topics_, now, health.inputs);
   report_pixel_path(runner_.mode(), settings_.narrow, health);
 }
 

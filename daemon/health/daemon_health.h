@@ -53,6 +53,7 @@ struct InputFacts {
   bool alive = false;
   bool valid = false;
   double rate_hz = 0;
+  Check rate = Check::kUnknown;
   uint64_t rejected = 0;
 };
 

@@ -159,6 +159,7 @@ void fill_sources(wire::Health::Builder message, const DaemonHealth& health) {
     inputs[i].setValid(facts.valid);
     inputs[i].setRateHz(static_cast<float>(facts.rate_hz));
     inputs[i].setRejected(facts.rejected);
+    inputs[i].setRate(wire_check(facts.rate));
   }
   auto sensors = message.initSensors(static_cast<uint32_t>(health.sensors.size()));
   for (uint32_t i = 0; i < sensors.size(); ++i) {

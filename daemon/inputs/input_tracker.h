@@ -3,17 +3,18 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
+#include "daemon/health/readiness.h"
+#include "daemon/inputs/moving_average.h"
 #include "runtime/base/clock.h"
 
 namespace modeld {
 
-// Not thread-safe; allocates nothing.
+// Not thread-safe; allocates in the constructor only.
 class InputTracker {
  public:
   // `frequency_hz` 0: sent when there is something to say; always alive.
-  explicit InputTracker(double frequency_hz) : frequency_hz_(frequency_hz) {}
+  explicit InputTracker(double frequency_hz);
 
   void received(Nanoseconds now, bool valid);
   void rejected() { ++rejected_; }  // a message that did not decode
@@ -23,8 +24,13 @@ class InputTracker {
   bool alive(Nanoseconds now) const;
   // The flag of the last message; true for inputs without a frequency.
   bool valid() const { return frequency_hz_ == 0 || valid_; }
-  // Messages taken per second, averaged over about ten periods; 0 before the second message.
-  double rate_hz() const { return average_interval_ > 0 ? kSecond / average_interval_ : 0.0; }
+  // Messages taken per second, over the last ten seconds' worth of them; 0 before the second.
+  double rate_hz() const { return long_run_.rate_hz(); }
+  // Whether messages come at 0.8 to 1.2 times the frequency, over the last ten seconds' worth of
+  // them or the last second's. A poll takes the newest message only: one that comes more often than
+  // we poll (`poll_hz`; 0: not known) is expected at every poll. Unknown before the
+  // second message, not applicable without a frequency.
+  Check rate_check(double poll_hz) const;
   // Since the last message; meaningless before the first.
   Nanoseconds age(Nanoseconds now) const { return now - last_; }
   // How long a topic may be silent before what it said last must not be used any more: ten periods
@@ -41,8 +47,9 @@ class InputTracker {
   uint64_t received_ = 0;
   uint64_t rejected_ = 0;
   Nanoseconds last_ = 0;
-  double average_interval_ = 0;  // ns
   bool valid_ = false;
+  MovingAverage long_run_;
+  MovingAverage short_run_;
 };
 
 }  // namespace modeld

@@ -2,13 +2,12 @@
 
 namespace modeld {
 
-void report_inputs(std::span<const TopicInput> topics, Nanoseconds now,
-                   std::vector<InputFacts>& facts) {
+void report_inputs(const TopicInputs& inputs, Nanoseconds now, std::vector<InputFacts>& facts) {
   facts.clear();
-  for (const TopicInput& input : topics) {
+  for (const TopicInput& input : inputs.topics()) {
     facts.push_back({input.topic, input.tracker.seen(), input.tracker.alive(now),
                      input.tracker.valid(), input.tracker.rate_hz(),
-                     input.tracker.rejected_count()});
+                     input.tracker.rate_check(inputs.poll_hz()), input.tracker.rejected_count()});
   }
 }
 

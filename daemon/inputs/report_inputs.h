@@ -10,7 +10,6 @@
 namespace modeld {
 
 // Overwrites `facts`; allocates only the first time.
-void report_inputs(std::span<const TopicInput> topics, Nanoseconds now,
-                   std::vector<InputFacts>& facts);
+void report_inputs(const TopicInputs& inputs, Nanoseconds now, std::vector<InputFacts>& facts);
 
 }  // namespace modeld

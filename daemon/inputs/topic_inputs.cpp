@@ -15,6 +15,9 @@ constexpr std::array<std::string_view, 7> kDrivingServices = {
     "carControl"};
 constexpr std::array<std::string_view, 1> kMonitoringServices = {"extrinsicsCalibration"};
 
+// A second of frames, so that a stall of the cameras is not taken for one of a topic.
+constexpr size_t kAveragedPolls = 20;
+
 void read_calibration(wire::ExtrinsicsCalibration::Reader message, VehicleInputs& values) {
   const auto rpy = message.getRpyCalib();
   values.calibration_complete = rpy.size() == values.rpy_calib.size();
@@ -81,7 +84,8 @@ std::span<const std::string_view> monitoring_services() {
   return kMonitoringServices;
 }
 
-TopicInputs::TopicInputs() : reader_(std::make_unique<ipc::MessageReader>()) {}
+TopicInputs::TopicInputs()
+    : polls_(kAveragedPolls), reader_(std::make_unique<ipc::MessageReader>()) {}
 
 Result<TopicInputs> TopicInputs::open(ipc::Transport& transport, ipc::NameSet names,
                                       std::span<const std::string_view> services) {
@@ -126,6 +130,8 @@ void TopicInputs::take(TopicInput& from, std::span<const std::byte> message, Nan
 }
 
 Status TopicInputs::poll(Nanoseconds now, VehicleInputs& values) {
+  if (last_poll_ != 0) polls_.add(now - last_poll_);
+  last_poll_ = now;
   for (TopicInput& topic : topics_) {
     while (true) {
       MODELD_ASSIGN(const auto message, topic.subscriber->receive());

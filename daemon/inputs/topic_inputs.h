@@ -38,6 +38,8 @@ class TopicInputs {
   Status poll(Nanoseconds now, VehicleInputs& values);
 
   std::span<const TopicInput> topics() const { return topics_; }
+  // How often poll() was called, over the last calls; 0 before the second.
+  double poll_hz() const { return polls_.rate_hz(); }
 
   // The first topic that was heard once and has been silent since for longer than its tracker's
   // longest_silence(); null if there is none. (What was never heard reads as zeros, as in
@@ -51,6 +53,8 @@ class TopicInputs {
   TopicInput* find(std::string_view service);
 
   std::vector<TopicInput> topics_;
+  MovingAverage polls_;
+  Nanoseconds last_poll_ = 0;
   std::unique_ptr<ipc::MessageReader> reader_;
 };
 

@@ -218,7 +218,7 @@ void MonitoringLoop::refresh_health() {
   health.readiness = environment_.engine.readiness();
   if (health.streams.empty()) health.streams.push_back({"cabin", nullptr, 0});
   health.streams[0].state = &cabin_->state();
-  report_inputs(topics_.topics(), environment_.clock.monotonic(), health.inputs);
+  report_inputs(topics_, environment_.clock.monotonic(), health.inputs);
   report_pixel_path(runner_.mode(), settings_.cabin, health);
 }
 

@@ -205,6 +205,9 @@ struct Health {
     valid @3 :Bool;
     rateHz @4 :Float32;
     rejected @5 :UInt64;         # messages that did not decode
+    # Between 0.8 and 1.2 times the expected rate, averaged over the last ten seconds' worth of
+    # messages or the last second's. A service faster than the frames is expected once a frame.
+    rate @6 :Check;              # notApplicable: sent when there is something to say
   }
 
   struct Stream {

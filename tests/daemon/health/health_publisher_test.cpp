@@ -123,7 +123,7 @@ TEST_F(HealthPublisherTest, SaysEverythingItKnows) {
   health_.answered(times, InvalidReason::kTransform, clock_.monotonic());
   ++health_.frames.received;
   health_.dropped(DropReason::kOverrun, clock_.monotonic());
-  health_.inputs = {{"carState", true, true, false, 99.5, 3}};
+  health_.inputs = {{"carState", true, true, false, 99.5, Check::kFailed, 3}};
   ipc::StreamState stream;
   stream.connected = true;
   stream.num_buffers = 18;
@@ -163,6 +163,11 @@ TEST_F(HealthPublisherTest, SaysEverythingItKnows) {
               EXPECT_EQ(p50["warp"], 0);
               ASSERT_EQ(message.getInputs().size(), 1u);
               EXPECT_STREQ(message.getInputs()[0].getTopic().cStr(), "carState");
+              EXPECT_TRUE(message.getInputs()[0].getSeen());
+              EXPECT_TRUE(message.getInputs()[0].getAlive());
+              EXPECT_FALSE(message.getInputs()[0].getValid());
+              EXPECT_EQ(message.getInputs()[0].getRateHz(), 99.5f);
+              EXPECT_EQ(message.getInputs()[0].getRate(), wire::Health::Check::FAILED);
               EXPECT_EQ(message.getInputs()[0].getRejected(), 3u);
               ASSERT_EQ(message.getStreams().size(), 1u);
               EXPECT_EQ(message.getStreams()[0].getBuffers(), 18u);

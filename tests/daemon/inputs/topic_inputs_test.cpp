@@ -4,9 +4,11 @@
 #include <capnp/serialize.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
+#include "daemon/inputs/report_inputs.h"
 #include "ipc/schema/log.capnp.h"
 #include "ipc/transport/memory_transport.h"
 #include "runtime/base/file.h"
@@ -151,6 +153,30 @@ TEST_F(TopicInputsTest, EveryPrefixOfAMessageIsSurvived) {
   EXPECT_EQ(topic(inputs, "extrinsicsCalibration").tracker.rejected_count(), whole.size() - 1);
 }
 
+TEST_F(TopicInputsTest, RatesAreJudgedByWhatAPollPerFrameCanSee) {
+  TopicInputs inputs = open();
+  const auto car_state = message([](auto event) { event.initCarState(); });
+  const auto camera_state = message([](auto event) { event.initNarrowRoadCameraState(); });
+  for (int frame = 0; frame < 100; ++frame) {
+    for (int i = 0; i < 5; ++i) send("carState", car_state);  // 100 Hz
+    if (frame % 2 == 0) send("narrowRoadCameraState", camera_state);
+    clock_.advance(50 * kMillisecond);
+    ASSERT_TRUE(inputs.poll(clock_.monotonic(), values_).ok());
+  }
+  EXPECT_NEAR(inputs.poll_hz(), 20, 1e-6);
+  std::vector<InputFacts> facts;
+  report_inputs(inputs, clock_.monotonic(), facts);
+  ASSERT_EQ(facts.size(), inputs.topics().size());
+  const auto check = [&](std::string_view name) {
+    return std::find_if(facts.begin(), facts.end(),
+                        [&](const InputFacts& one) { return one.topic == name; })
+        ->rate;
+  };
+  EXPECT_EQ(check("carState"), Check::kPassed);
+  EXPECT_EQ(check("narrowRoadCameraState"), Check::kFailed);  // 10 of 20 Hz
+  EXPECT_EQ(check("carControl"), Check::kUnknown);            // never heard
+}
+
 TEST_F(TopicInputsTest, CalibrationWithoutThreeAnglesIsNotComplete) {
   TopicInputs inputs = open();
   send("extrinsicsCalibration",
@@ -230,8 +256,68 @@ TEST(InputTracker, RateIsMessagesPerSecond) {
   EXPECT_EQ(tracker.rate_hz(), 0);
   for (int i = 0; i < 100; ++i) tracker.received(kSecond + i * 50 * kMillisecond, true);
   EXPECT_NEAR(tracker.rate_hz(), 20, 1e-6);
-  for (int i = 0; i < 100; ++i) tracker.received(6 * kSecond + i * 100 * kMillisecond, true);
-  EXPECT_NEAR(tracker.rate_hz(), 10, 0.01);
+  for (int i = 0; i < 300; ++i) tracker.received(6 * kSecond + i * 100 * kMillisecond, true);
+  EXPECT_NEAR(tracker.rate_hz(), 10, 1e-6);
+}
+
+// `count` messages at `rate_hz` after whatever came before.
+void receive(InputTracker& tracker, Nanoseconds& now, int count, double rate_hz) {
+  for (int i = 0; i < count; ++i) {
+    now += static_cast<Nanoseconds>(kSecond / rate_hz);
+    tracker.received(now, true);
+  }
+}
+
+// Interoperability facts 2.3: 0.8 to 1.2 times the frequency over the last 10 f or the last f
+// messages.
+TEST(InputTracker, RateIsExpectedWithinAFifth) {
+  for (const auto& [rate_hz, expected] : {std::pair(20.0, Check::kPassed),
+                                          {16.1, Check::kPassed},
+                                          {15.9, Check::kFailed},
+                                          {23.9, Check::kPassed},
+                                          {24.1, Check::kFailed}}) {
+    InputTracker tracker(20);
+    Nanoseconds now = kSecond;
+    receive(tracker, now, 201, rate_hz);
+    EXPECT_EQ(tracker.rate_check(0), expected) << rate_hz;
+  }
+}
+
+TEST(InputTracker, RateIsUnknownBeforeTheSecondMessageAndNotAskedWithoutAFrequency) {
+  InputTracker tracker(20);
+  EXPECT_EQ(tracker.rate_check(20), Check::kUnknown);
+  Nanoseconds now = kSecond;
+  receive(tracker, now, 1, 20);
+  EXPECT_EQ(tracker.rate_check(20), Check::kUnknown);
+  receive(tracker, now, 1, 20);
+  EXPECT_EQ(tracker.rate_check(20), Check::kPassed);
+  InputTracker seldom(0);
+  receive(seldom, now, 5, 3);
+  EXPECT_EQ(seldom.rate_check(20), Check::kNotApplicable);
+}
+
+TEST(InputTracker, EitherTheLongOrTheShortRunMayBeAsExpected) {
+  InputTracker tracker(20);
+  Nanoseconds now = kSecond;
+  receive(tracker, now, 201, 20);
+  receive(tracker, now, 20, 10);  // the last second is slow, the last ten are not
+  EXPECT_EQ(tracker.rate_check(0), Check::kPassed);
+  receive(tracker, now, 200, 10);
+  EXPECT_EQ(tracker.rate_check(0), Check::kFailed);
+  receive(tracker, now, 20, 20);  // back for a second, of which the last ten do not know yet
+  EXPECT_EQ(tracker.rate_check(0), Check::kPassed);
+}
+
+TEST(InputTracker, FastServicesAreExpectedAtEveryPoll) {
+  InputTracker tracker(100);
+  Nanoseconds now = kSecond;
+  receive(tracker, now, 1000, 20);  // conflated: one each frame
+  EXPECT_EQ(tracker.rate_check(20), Check::kPassed);
+  EXPECT_EQ(tracker.rate_check(0), Check::kFailed);
+  receive(tracker, now, 1000, 10);  // missing at every other frame
+  EXPECT_EQ(tracker.rate_check(20), Check::kFailed);
+  receive(tracker, now, 1000, 125);
+  EXPECT_EQ(tracker.rate_check(20), Check::kFailed);
 }
 
 }  // namespace
