@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "runtime/base/file.h"
 #include "tests/modelctl/tool.h"
 #include "tests/replay/route_builder.h"
+#include "tests/support/test_data.h"
 
 namespace modeld::test {
 namespace {
@@ -81,6 +83,34 @@ TEST_F(ReplayTool, AnswersAreTheSameBytesEveryTimeAndCompare) {
   const ToolResult dump = tool({"dump", "c.zst", "--json"}, false);
   EXPECT_EQ(dump.exit_code, 0) << dump.err;
   EXPECT_THAT(dump.out, HasSubstr("driverStateV2"));
+}
+
+TEST_F(ReplayTool, TheDriverMaySitOnTheRight) {
+  MODELD_NEED_SHARED("data/models/dm-2021-06.onnx");
+  write_route("r", 1);
+  const auto answer = [&](const std::string& seat) {
+    const ToolResult replayed =
+        tool({"replay", "r", "--out", seat + ".log", "--driver-seat", seat, "--artifact",
+              shared_path("data/models/dm-2021-06.onnx"), "--pipeline",
+              std::string(MODELD_SOURCE_ROOT) + "/config/pipelines/monitoring_2021.toml"},
+             false);
+    EXPECT_EQ(replayed.exit_code, 0) << replayed.err;
+    const ToolResult dump = tool({"dump", seat + ".log", "--json"}, false);
+    std::istringstream lines(dump.out);
+    nlohmann::json found;
+    for (std::string line; std::getline(lines, line);) {
+      const auto event = nlohmann::json::parse(line);
+      if (event.contains("driverStateV2")) found = event["driverStateV2"];
+    }
+    return found;
+  };
+  const auto left = answer("left");
+  EXPECT_NE(left["leftDriverData"]["faceProb"], 0);
+  EXPECT_EQ(left["rightDriverData"]["faceProb"], 0);
+  const auto right = answer("right");
+  EXPECT_EQ(right["leftDriverData"]["faceProb"], 0);
+  EXPECT_NE(right["rightDriverData"]["faceProb"], 0);
+  EXPECT_EQ(tool({"replay", "r", "--out", "x.log", "--driver-seat", "middle"}).exit_code, 2);
 }
 
 TEST_F(ReplayTool, WhatCannotBeReplayedIsUsage) {

@@ -36,12 +36,18 @@ void add_replay_model_options(Subcommand& command, ReplayModelOptions& options) 
                      "Public key file, or folder of *.pub: refuse other and unsigned artifacts");
   command.add_option("--precision", options.precision, "For .onnx files: f32, bf16 or f16")
       .with_default();
+  command
+      .add_option("--driver-seat", options.driver_seat,
+                  "Where the driver sits, for monitoring networks that look at one seat")
+      .one_of({"left", "right"})
+      .with_default();
   add_backend_options(command, options.backend);
 }
 
 Result<ReplayModels> ReplayModels::load(const ReplayModelOptions& options) {
   ReplayModels models;
   models.backend_ = options.backend;
+  models.driver_seat_ = options.driver_seat == "right" ? DriverSeat::kRight : DriverSeat::kLeft;
   const auto paths = options.artifacts.empty() ? installed() : options.artifacts;
   if (paths.empty()) {
     return Error(ErrorCode::kInvalidArgument, "no model to replay the route through")
@@ -70,13 +76,15 @@ Result<std::vector<replay::ReplayModel>> ReplayModels::open() const {
   std::vector<replay::ReplayModel> models;
   for (const LoadedModel& loaded : loaded_) {
     MODELD_ASSIGN(auto device, open_device(backend_));
-    models.push_back({loaded.model, std::move(device), loaded.artifact, backend_.threads});
+    models.push_back(
+        {loaded.model, std::move(device), loaded.artifact, backend_.threads, driver_seat_});
   }
   return models;
 }
 
 std::string ReplayModels::identity() const {
   std::string text = backend_.name;
+  if (driver_seat_ == DriverSeat::kRight) text += " right seat";
   for (const LoadedModel& loaded : loaded_) text += " " + loaded.artifact;
   return text;
 }

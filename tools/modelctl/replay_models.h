@@ -16,6 +16,7 @@ struct ReplayModelOptions {
   std::vector<std::string> pipelines;  // of the .onnx files among them, in order
   std::string trust;
   std::string precision = "f32";
+  std::string driver_seat = "left";
   BackendChoice backend;
 };
 
@@ -28,11 +29,12 @@ class ReplayModels {
  public:
   static Result<ReplayModels> load(const ReplayModelOptions& options);
   Result<std::vector<replay::ReplayModel>> open() const;
-  // Digests, joined: what a result depends on.
+  // Digests and settings, joined: what a result depends on.
   std::string identity() const;
 
  private:
   BackendChoice backend_;
+  DriverSeat driver_seat_ = DriverSeat::kLeft;
   std::vector<LoadedModel> loaded_;
 };
 

@@ -52,7 +52,8 @@ class MonitoringPlayer final : public RolePlayer {
   MonitoringPlayer(const ManualClock& clock, ReplayModel model, MessageSink sink)
       : RolePlayer(clock, std::move(model), std::move(sink)) {}
 
-  Status start(ipc::Transport& transport, const PerCamera<FrameBuffers*>& cameras) {
+  Status start(ipc::Transport& transport, const PerCamera<FrameBuffers*>& cameras,
+               DriverSeat driver_seat) {
     const FrameBuffers* const cabin = cameras[index_of(Camera::kCabin)];
     if (cabin == nullptr) {
       return Error(ErrorCode::kNotFound, "the route has no cabin camera")
@@ -60,8 +61,11 @@ class MonitoringPlayer final : public RolePlayer {
     }
     main_ = Camera::kCabin;
     auto stream = add_stream(main_, cabin->layout(), true);
-    MODELD_ASSIGN(auto loop, monitoring::MonitoringLoop::create(
-                                 {clock_, transport, engine_, health_}, {}, std::move(stream)));
+    monitoring::LoopSettings settings;
+    settings.driver_seat = driver_seat;
+    MODELD_ASSIGN(auto loop,
+                  monitoring::MonitoringLoop::create({clock_, transport, engine_, health_},
+                                                     settings, std::move(stream)));
     detail_ = [&each = *loop]() -> const std::string& { return each.detail(); };
     loop_ = std::move(loop);
     return listen(transport, {"driverStateV2"});
@@ -103,8 +107,9 @@ Result<std::unique_ptr<RolePlayer>> RolePlayer::create(const ManualClock& clock,
       return std::unique_ptr<RolePlayer>(std::move(player));
     }
     case ModelRole::kMonitoring: {
+      const DriverSeat driver_seat = model.driver_seat;
       auto player = std::make_unique<MonitoringPlayer>(clock, std::move(model), std::move(sink));
-      MODELD_TRY(player->start(transport, cameras));
+      MODELD_TRY(player->start(transport, cameras, driver_seat));
       return std::unique_ptr<RolePlayer>(std::move(player));
     }
     case ModelRole::kOther:

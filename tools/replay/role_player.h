@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "config/daemon_config.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/frame_loop.h"
 #include "daemon/health/daemon_health.h"
@@ -29,6 +30,7 @@ struct ReplayModel {
   std::unique_ptr<Device> device;
   std::string artifact;  // digest, or where it came from
   uint32_t threads = 0;
+  DriverSeat driver_seat = DriverSeat::kLeft;  // of models that look at one seat
 };
 
 // What became of the frames of a role's main camera (narrow road, or wide road where there is no
