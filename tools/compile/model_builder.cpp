@@ -10,7 +10,7 @@
 #include "tools/compile/host_inputs.h"
 #include "tools/compile/importer.h"
 #include "tools/compile/output_contracts.h"
-#include "tools/compile/replace_weights.h"
+#include "tools/compile/stage.h"
 #include "tools/compile/stage_inputs.h"
 #include "tools/compile/text.h"
 
@@ -19,44 +19,6 @@ namespace {
 
 Error invalid(std::string message) {
   return {ErrorCode::kInvalidArgument, std::move(message)};
-}
-
-// One network once it is in the draft.
-struct Stage {
-  const StageSpec* spec = nullptr;
-  OnnxGraph graph;
-  std::map<std::string, std::string> next_of;  // state input -> the output that feeds it
-  ValueMap outputs;
-  std::map<std::string, std::vector<NamedRange>> slices;  // of outputs that are not states
-};
-
-uint64_t constant_bytes(const OnnxGraph& graph) {
-  uint64_t sum = 0;
-  for (const auto& [name, value] : graph.initializers) sum += value->bytes.size();
-  for (const OnnxNode& node : graph.nodes) {
-    for (const auto& [name, attribute] : node.attributes) {
-      if (const auto* value = std::get_if<ConstantPtr>(&attribute)) sum += (*value)->bytes.size();
-    }
-  }
-  return sum;
-}
-
-// `next_X` feeds X or state_X (facts 4.4: discover by name).
-std::map<std::string, std::string> state_pairs(const OnnxGraph& graph) {
-  constexpr std::string_view kPrefix = "next_";
-  std::set<std::string> inputs;
-  for (const OnnxInput& input : graph.inputs) inputs.insert(input.name);
-  std::map<std::string, std::string> pairs;
-  for (const std::string& output : graph.outputs) {
-    if (!output.starts_with(kPrefix)) continue;
-    const std::string name = output.substr(kPrefix.size());
-    for (const std::string& input : {name, "state_" + name}) {
-      if (!inputs.contains(input)) continue;
-      pairs.emplace(input, output);
-      break;
-    }
-  }
-  return pairs;
 }
 
 // Of "name[start:stop]"; nothing for a name without such an end.
@@ -86,13 +48,7 @@ class Builder {
   Result<BuiltModel> run();
 
  private:
-  Status read_stages();
-  Status replace_initializers();
-  Status check_frozen() const;
   Status add_stage(Stage& stage);
-  Status check_mentioned(const Stage& stage) const;
-  Status bind_outputs(Stage& stage);
-  Status name_slices(Stage& stage);
 
   Result<TensorId> input_value(const Stage& stage, const OnnxInput& input);
   Result<TensorId> state_value(const OnnxInput& input);
@@ -257,84 +213,6 @@ Result<TensorId> Builder::input_value(const Stage& stage, const OnnxInput& input
   return value;
 }
 
-Status Builder::check_mentioned(const Stage& stage) const {
-  const auto& inputs = stage.graph.inputs;
-  for (const InputSpec& spec : stage.spec->inputs) {
-    const bool known = std::any_of(inputs.begin(), inputs.end(),
-                                   [&](const OnnxInput& input) { return input.name == spec.name; });
-    if (!known && !spec.optional) {
-      return invalid("pipeline line " + std::to_string(spec.line) + ": the graph has no input '" +
-                     printable(spec.name) + "'");
-    }
-  }
-  for (const auto& [output, slices] : stage.spec->slices) {
-    const auto& outputs = stage.graph.outputs;
-    if (std::find(outputs.begin(), outputs.end(), output) == outputs.end()) {
-      return invalid("pipeline: the graph has no output '" + printable(output) + "'");
-    }
-  }
-  return {};
-}
-
-// Slices of every output that is no state: from the pipeline, else from the file, else one.
-Status Builder::name_slices(Stage& stage) {
-  std::set<std::string> states;
-  for (const auto& [input, output] : stage.next_of) states.insert(output);
-  std::vector<std::string> names;
-  for (const std::string& output : stage.graph.outputs) {
-    if (!states.contains(output)) names.push_back(output);
-  }
-  const std::string* property = stage.graph.find_metadata("output_slices");
-  for (const std::string& output : names) {
-    const int64_t total = model_.draft.type(stage.outputs.at(output)).elements();
-    const auto given = stage.spec->slices.find(output);
-    auto& slices = stage.slices[output];
-    if (given != stage.spec->slices.end()) {
-      MODELD_ASSIGN(slices, ranges_of(given->second, total));
-    } else if (property != nullptr && (names.size() == 1 || output == "outputs")) {
-      MODELD_ASSIGN(const std::vector<NamedSlice> named, decode_output_slices(*property));
-      MODELD_ASSIGN(slices, ranges_of(named, total));
-    } else if (total > 0) {
-      slices = {{"all", 0, total}};
-    }
-  }
-  return {};
-}
-
-Status Builder::read_stages() {
-  for (const StageSpec& spec : pipeline_.stages) {
-    Stage stage;
-    stage.spec = &spec;
-    const auto file = spec.file.empty() ? onnx_ : onnx_.parent_path() / spec.file;
-    MODELD_ASSIGN(stage.graph, read_onnx(file));
-    if (options_.shapes != nullptr) MODELD_TRY(set_input_shapes(stage.graph, *options_.shapes));
-    stage.next_of = state_pairs(stage.graph);
-    MODELD_TRY(check_mentioned(stage));
-    stages_.push_back(std::move(stage));
-  }
-  if (options_.weights != nullptr) MODELD_TRY(replace_initializers());
-  return check_frozen();
-}
-
-Status Builder::replace_initializers() {
-  std::vector<NamedGraph> graphs;
-  for (Stage& stage : stages_) graphs.push_back({stage.spec->name, &stage.graph});
-  MODELD_ASSIGN(weights_sha256_, replace_weights(graphs, *options_.weights));
-  return {};
-}
-
-Status Builder::check_frozen() const {
-  if (options_.frozen == nullptr) return {};
-  std::set<std::string> known;
-  for (const Stage& stage : stages_) {
-    for (const OnnxInput& input : stage.graph.inputs) known.insert(input.name);
-  }
-  for (const auto& [name, value] : *options_.frozen) {
-    if (!known.contains(name)) return invalid("no graph input '" + printable(name) + "' to freeze");
-  }
-  return {};
-}
-
 Status Builder::add_stage(Stage& stage) {
   state_inputs_.clear();
   model_.draft.fold.allow_for(constant_bytes(stage.graph));
@@ -348,7 +226,7 @@ Status Builder::add_stage(Stage& stage) {
       model_.draft.states.push_back({state->second, stage.outputs.at(output)});
     }
   }
-  return name_slices(stage);
+  return name_slices(stage, model_.draft);
 }
 
 Result<TensorId> Builder::part(TensorId whole, const NamedRange& range) {
@@ -472,7 +350,9 @@ void Builder::describe_sources() {
 }
 
 Result<BuiltModel> Builder::run() {
-  MODELD_TRY(read_stages());
+  MODELD_ASSIGN(auto networks, read_networks(onnx_, pipeline_, options_));
+  stages_ = std::move(networks.stages);
+  weights_sha256_ = std::move(networks.weights_sha256);
   for (Stage& stage : stages_) MODELD_TRY(add_stage(stage));
   MODELD_TRY(connect_feedback());
   MODELD_TRY(connect_states());
