@@ -42,6 +42,8 @@ class LargeWeightsTest : public ArtifactTest {
     file.seekp(at);
     const char altered = static_cast<char>(expected_byte(weight_offset)) ^ 4;
     file.write(&altered, 1);
+    file.close();
+    ASSERT_TRUE(file.good());
   }
 };
 
@@ -81,7 +83,8 @@ TEST_F(LargeWeightsTest, OnlyTheDamagedBlockIsRefused) {
   EXPECT_EQ(status.error().code, ErrorCode::kRefused);
   EXPECT_THAT(to_string(status.error()), testing::HasSubstr("weight block 2 was altered"));
   EXPECT_TRUE(artifact->model().weights->read(3 * kBlock, {&one, 1}).ok());
-  EXPECT_NE(refusal(), "accepted");
+  // Not refusal(): how long 96 MiB take to hash is the machine's affair.
+  EXPECT_FALSE(load().ok());
 }
 
 TEST_F(LargeWeightsTest, VerifyingNeedsOneBlockOfMemory) {

@@ -68,5 +68,12 @@ TEST(DemoVerdict, NumbersThatAreNotFiniteFail) {
   EXPECT_NE(verdict.failures[0].find("modelV2, frame 7"), std::string::npos);
 }
 
+TEST(DemoVerdict, WhatTheDaemonCountedAndNobodyHeardIsNamed) {
+  HeardDaemon daemon = heard(200);
+  EXPECT_EQ(judge({1, 200}, daemon).unheard, 0u);
+  daemon.health.published = 206;
+  EXPECT_EQ(judge({1, 200}, daemon).unheard, 6u);
+}
+
 }  // namespace
 }  // namespace modeld

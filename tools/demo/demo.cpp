@@ -22,7 +22,7 @@ namespace modeld {
 namespace {
 
 constexpr Nanoseconds kStopGrace = 2 * kSecond;
-constexpr Nanoseconds kLastAnswers = 500 * kMillisecond;
+constexpr Nanoseconds kLastAnswers = 800 * kMillisecond;  // longer than from one health to the next
 constexpr Nanoseconds kSlice = 50 * kMillisecond;
 constexpr size_t kLogTail = 1500;  // bytes quoted of a daemon that gave up
 
@@ -174,27 +174,27 @@ struct Stage {
   }
 };
 
-// Until both daemons see their cameras. The ids that count start behind the newest of that moment.
+// Until both daemons see their cameras and are heard. The ids that count start behind the newest of
+// that moment.
 Status wait_until_connected(Stage& stage, Nanoseconds patience, SentFrames& road,
                             SentFrames& cabin) {
   const Deadline deadline = Deadline::after(stage.clock, patience);
   while (road.first == 0 || cabin.first == 0) {
     MODELD_TRY(stage.listen());
-    if (road.first == 0 && stage.log.driving().health.streams_connected) {
-      road.first = stage.feed.road_id() + 1;
-    }
-    if (cabin.first == 0 && stage.log.monitoring().health.streams_connected) {
-      cabin.first = stage.feed.cabin_id() + 1;
-    }
+    const auto heard = [](const HeardDaemon& daemon) {
+      return daemon.health.streams_connected && !daemon.answers.empty();
+    };
+    if (road.first == 0 && heard(stage.log.driving())) road.first = stage.feed.road_id() + 1;
+    if (cabin.first == 0 && heard(stage.log.monitoring())) cabin.first = stage.feed.cabin_id() + 1;
     if (deadline.passed(stage.clock)) {
       const auto describe = [](const HeardDaemon& daemon) {
         return daemon.name + " is " +
                (daemon.health.heard ? daemon.health.state + " (" + daemon.health.step + ")"
                                     : std::string("silent"));
       };
-      return Error(ErrorCode::kDeadline, "the daemons did not connect to the cameras in time: " +
-                                             describe(stage.log.driving()) + ", " +
-                                             describe(stage.log.monitoring()));
+      return Error(ErrorCode::kDeadline,
+                   "the daemons did not connect to the cameras and answer in time: " +
+                       describe(stage.log.driving()) + ", " + describe(stage.log.monitoring()));
     }
   }
   return {};

@@ -33,6 +33,8 @@ DaemonVerdict judge(const SentFrames& sent, const HeardDaemon& heard) {
     }
     if (id >= sent.first && id <= sent.last) ++verdict.answered;
   }
+  const uint64_t all = heard.answers.size();
+  verdict.unheard = heard.health.published > all ? heard.health.published - all : 0;
   const auto fail = [&](const std::string& text) {
     verdict.failures.push_back(heard.name + ": " + text);
   };

@@ -34,6 +34,12 @@ void print_daemon(const HeardDaemon& heard, const DaemonVerdict& verdict, double
   std::printf("  by its own count: received %llu, published %llu, valid %llu\n",
               number(heard.health.received), number(heard.health.published),
               number(heard.health.valid));
+  if (verdict.unheard != 0) {
+    std::printf("  not heard of those %llu%s\n", number(verdict.unheard),
+                verdict.answered == verdict.sent
+                    ? ": from before the listener's connection, which takes up to 0.5 s"
+                    : "");
+  }
   std::printf("  drops: %s\n  invalid: %s\n", list(heard.health.drops).c_str(),
               list(heard.health.invalids).c_str());
   std::printf("  state %s (%s), %llu frames over %.0f ms, stopped in %.0f ms\n",
@@ -70,6 +76,7 @@ Json daemon_json(const HeardDaemon& heard, const DaemonVerdict& verdict, double 
           {"valid", verdict.valid},
           {"received", heard.health.received},
           {"published", heard.health.published},
+          {"unheard", verdict.unheard},
           {"dropped", counters_json(heard.health.drops)},
           {"invalid", counters_json(heard.health.invalids)},
           {"state", heard.health.state},
