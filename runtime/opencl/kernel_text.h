@@ -63,6 +63,7 @@ struct Launch {
   Phase phase = Phase::kModel;
   std::string op;
   std::string how;
+  std::string signature;  // op_signature() of the op it was made for; empty for copies at the end
 };
 
 // Collects a kernel's arguments and body. Each memory argument is a pair of cl_mem and byte

@@ -19,9 +19,11 @@ std::string name_of(const Op& op) {
 }  // namespace
 
 Lowering::Lowering(const Program& program, const std::vector<std::optional<FrameBinding>>& frames,
-                   const Traits& traits, uint64_t alignment)
+                   const Traits& traits, const Tuning& tuning, uint64_t alignment)
     : program_(program),
       frames_(frames),
+      defaults_(traits),
+      tuning_(tuning),
       traits_(traits),
       // A cache line, so that neighbours do not share one.
       alignment_(std::max<uint64_t>(alignment, 64)),
@@ -186,7 +188,8 @@ void Lowering::add(Launch launch, std::string how) {
     if (extent == 0) return;
   }
   launch.op = op_name_;
-  launch.how = std::move(how);
+  launch.how = std::move(how) + (tuned_ ? ", tuned" : "");
+  launch.signature = signature_;
   launch.phase = phase_;
   plan_.launches.push_back(std::move(launch));
 }
@@ -242,17 +245,28 @@ Status Lowering::lower_op() {
   return Error(ErrorCode::kUnsupported, "no implementation on the opencl backend");
 }
 
+void Lowering::begin(const Op& op) {
+  op_ = &op;
+  phase_ = op.phase;
+  op_name_ = name_of(op);
+  signature_ = op_signature(program_, op);
+  const KernelShape* const found = tuning_.find(signature_);
+  tuned_ = found != nullptr;
+  traits_ = tuned_ ? shaped(defaults_, *found) : defaults_;
+}
+
 Status Lowering::lower_all() {
   define_sources();
   for (const Op& op : program_.ops) {
-    op_ = &op;
-    phase_ = op.phase;
-    op_name_ = name_of(op);
+    begin(op);
     if (auto status = lower_op(); !status.ok()) {
       return std::move(status).error().in("op " + op_name_ + " (" +
                                           std::string(to_string(op.kind)) + ")");
     }
   }
+  signature_.clear();
+  tuned_ = false;
+  traits_ = defaults_;
   write_outputs();
   return {};
 }

@@ -11,6 +11,7 @@
 #include "runtime/device/capture.h"
 #include "runtime/opencl/kernel_text.h"
 #include "runtime/opencl/traits.h"
+#include "runtime/opencl/tuning.h"
 #include "runtime/opencl/values.h"
 #include "runtime/program/program.h"
 #include "runtime/program/weights.h"
@@ -41,7 +42,7 @@ struct Plan {
 class Lowering {
  public:
   Lowering(const Program& program, const std::vector<std::optional<FrameBinding>>& frames,
-           const Traits& traits, uint64_t alignment);
+           const Traits& traits, const Tuning& tuning, uint64_t alignment);
 
   // Reads every constant an op or output uses, in ascending order of its place.
   Status load_constants(WeightSource& weights);
@@ -51,6 +52,7 @@ class Lowering {
 
   // --- for the families ---
 
+  // The device's, in the shape that is best for the op at hand.
   const Traits& traits() const { return traits_; }
   const Op& op() const { return *op_; }
   const TensorType& type(TensorId tensor) const { return program_.tensors[tensor].type; }
@@ -103,6 +105,7 @@ class Lowering {
 
   Status read_constant(TensorId tensor, WeightSource& weights);
   void define_sources();
+  void begin(const Op& op);
   Status lower_op();
   void compute_pending(TensorId tensor, const View& to);
   RootId add_root(Home home, uint64_t bytes, uint32_t index = 0);
@@ -116,12 +119,16 @@ class Lowering {
 
   const Program& program_;
   const std::vector<std::optional<FrameBinding>>& frames_;
-  const Traits traits_;
+  const Traits defaults_;
+  const Tuning& tuning_;
+  Traits traits_;  // of the op at hand
   const uint64_t alignment_;
   Plan plan_;
   const Op* op_ = nullptr;
   Phase phase_ = Phase::kModel;
   std::string op_name_;
+  std::string signature_;
+  bool tuned_ = false;
   std::vector<TensorState> tensors_;
   std::vector<size_t> uses_;
   std::map<TensorId, std::vector<std::byte>> raw_constants_;  // as in the artifact

@@ -51,7 +51,8 @@ Result<std::unique_ptr<OpenClCapture>> OpenClCapture::record(
   std::unique_ptr<OpenClCapture> capture(new OpenClCapture(session));
   capture->describe(program, frames);
   MODELD_TRY(capture->load_initial_states(program, weights));
-  Lowering lowering(program, frames, session->traits(), session->base_alignment());
+  Lowering lowering(program, frames, session->traits(), session->tuning(),
+                    session->base_alignment());
   MODELD_TRY(lowering.load_constants(weights));
   MODELD_TRY(lowering.lower_all());
   capture->plan_ = std::move(lowering).finish();
@@ -472,7 +473,8 @@ std::vector<StepInfo> OpenClCapture::steps() const {
   std::vector<StepInfo> steps;
   for (size_t i = 0; i < plan_.launches.size(); ++i) {
     const Launch& launch = plan_.launches[i];
-    steps.push_back({launch.op, launch.how, launch.source.name, step_times_[i]});
+    steps.push_back({launch.op, launch.how, launch.source.name, launch.signature, launch.global,
+                     launch.local, step_times_[i]});
   }
   return steps;
 }

@@ -19,7 +19,10 @@ namespace modeld::opencl {
 struct StepInfo {
   std::string op;
   std::string how;
-  std::string kernel;
+  std::string kernel;     // equal names are equal kernels
+  std::string signature;  // op_signature(); empty for what belongs to no op
+  std::array<size_t, 3> global{};
+  std::array<size_t, 3> local{};
   Nanoseconds time = 0;
 };
 

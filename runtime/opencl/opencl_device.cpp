@@ -1,5 +1,6 @@
 #include "runtime/opencl/opencl_device.h"
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <array>
@@ -152,6 +153,21 @@ Traits checked(Traits traits, const DeviceInfo& info) {
   return traits;
 }
 
+// Nothing that is wrong with a file keeps a device from its work.
+Tuning tuning_of(const OpenOptions& options, const DeviceInfo& info) {
+  if (options.tuning) return *options.tuning;
+  if (options.kernel_folder.empty()) return {};
+  auto tuning = Tuning::load(tuning_file(options.kernel_folder), info);
+  if (tuning.ok()) {
+    spdlog::info("opencl kernels are tuned: entries={}", tuning->size());
+    return std::move(tuning).value();
+  }
+  if (tuning.error().code != ErrorCode::kNotFound) {
+    spdlog::warn("opencl kernels keep their default shapes: {}", to_string(tuning.error()));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_device(const OpenOptions& options) {
@@ -166,7 +182,7 @@ Result<std::unique_ptr<Device>> open_device(const OpenOptions& options) {
     }
     const DeviceInfo& info = found.devices[*chosen];
     const Traits traits = checked(options.traits.value_or(default_traits(info)), info);
-    MODELD_ASSIGN(auto session, Session::open(calls, info, traits));
+    MODELD_ASSIGN(auto session, Session::open(calls, info, traits, tuning_of(options, info)));
     return std::unique_ptr<Device>(
         std::make_unique<OpenClDevice>(std::move(session), options.kernel_folder));
   } catch (const std::bad_alloc&) {

@@ -12,6 +12,7 @@
 #include "runtime/opencl/opencl_capture.h"
 #include "runtime/opencl/select_device.h"
 #include "runtime/opencl/traits.h"
+#include "runtime/opencl/tuning.h"
 
 namespace modeld::opencl {
 
@@ -19,8 +20,11 @@ struct OpenOptions {
   DeviceWish wish;
   // In place of the device's defaults; what the device lacks is not believed.
   std::optional<Traits> traits;
+  // In place of the file in `kernel_folder`.
+  std::optional<Tuning> tuning;
   const ClCalls* calls = nullptr;  // null: the driver's
-  // Where built kernels are kept between starts (BinaryCache); empty: nowhere.
+  // Where built kernels are kept between starts (BinaryCache), and what tuning found (tuning.h);
+  // empty: nowhere.
   std::filesystem::path kernel_folder;
 };
 

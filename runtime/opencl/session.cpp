@@ -5,8 +5,8 @@
 namespace modeld::opencl {
 
 Result<std::shared_ptr<Session>> Session::open(const ClCalls& calls, const DeviceInfo& info,
-                                               const Traits& traits) {
-  const std::shared_ptr<Session> session(new Session(calls, info, traits));
+                                               const Traits& traits, Tuning tuning) {
+  const std::shared_ptr<Session> session(new Session(calls, info, traits, std::move(tuning)));
   const cl_context_properties properties[] = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(info.platform), 0};
   cl_int code = CL_SUCCESS;

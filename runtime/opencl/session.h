@@ -6,6 +6,7 @@
 #include "runtime/opencl/cl_calls.h"
 #include "runtime/opencl/device_info.h"
 #include "runtime/opencl/traits.h"
+#include "runtime/opencl/tuning.h"
 
 namespace modeld::opencl {
 
@@ -13,11 +14,12 @@ namespace modeld::opencl {
 class Session {
  public:
   static Result<std::shared_ptr<Session>> open(const ClCalls& calls, const DeviceInfo& info,
-                                               const Traits& traits);
+                                               const Traits& traits, Tuning tuning);
 
   const ClCalls& calls() const { return calls_; }
   const DeviceInfo& info() const { return info_; }
   const Traits& traits() const { return traits_; }
+  const Tuning& tuning() const { return tuning_; }
   cl_context context() const { return context_.get(); }
   // In order, with profiling.
   cl_command_queue queue() const { return queue_.get(); }
@@ -30,12 +32,13 @@ class Session {
                                     void* host = nullptr) const;
 
  private:
-  Session(const ClCalls& calls, const DeviceInfo& info, const Traits& traits)
-      : calls_(calls), info_(info), traits_(traits) {}
+  Session(const ClCalls& calls, const DeviceInfo& info, const Traits& traits, Tuning tuning)
+      : calls_(calls), info_(info), traits_(traits), tuning_(std::move(tuning)) {}
 
   const ClCalls calls_;
   const DeviceInfo info_;
   const Traits traits_;
+  const Tuning tuning_;
   ClContextHandle context_;
   ClQueueHandle queue_;
 };

@@ -47,6 +47,25 @@ TEST_F(NetworkTest, CompileSignVerifySelftest) {
   }
 }
 
+TEST_F(NetworkTest, TuneReportsWhatItTriedWithinItsBudget) {
+  MODELD_NEED_SHARED("conformance/onnx-node/test_basic_conv_with_padding");
+  if (!open_backend("opencl").ok()) GTEST_SKIP() << "no OpenCL device";
+  const ToolResult result = tool({"tune", network("test_basic_conv_with_padding"), "--budget", "0",
+                                  "--kernels-in", "kernels", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto report = result.json();
+  EXPECT_EQ(report["tried"], 0);
+  EXPECT_GT(report["candidates"], 10);
+  EXPECT_TRUE(report["out_of_time"]);
+  EXPECT_FALSE(report["kept"]);
+  EXPECT_GT(report["default_ms"], 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "kernels/tuning.txt"));
+  const ToolResult none = tool({"tune", network("test_basic_conv_with_padding"), "--device",
+                                "no such device", "--kernels-in", "kernels"});
+  EXPECT_NE(none.exit_code, 0);
+  EXPECT_THAT(none.err, HasSubstr("no such device"));
+}
+
 TEST_F(NetworkTest, PrecisionPoliciesAreStoredAndHeldTo) {
   MODELD_NEED_SHARED("conformance/onnx-node/test_basic_conv_with_padding");
   for (const char* precision : {"f16", "bf16"}) {

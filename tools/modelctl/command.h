@@ -18,6 +18,7 @@ using Action = std::function<Status()>;
 
 // Declares the subcommand and its options on `app`; if the user asks for it, `chosen` is set.
 void add_bench(CLI::App& app, Action& chosen);
+void add_tune(CLI::App& app, Action& chosen);
 void add_bench_bus(CLI::App& app, Action& chosen);
 void add_camera(CLI::App& app, Action& chosen);
 void add_compile(CLI::App& app, Action& chosen);

@@ -14,6 +14,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   add_inspect(app, chosen);
   add_run(app, chosen);
   add_bench(app, chosen);
+  add_tune(app, chosen);
   add_selftest(app, chosen);
   add_conformance(app, chosen);
   add_devices(app, chosen);
