@@ -96,6 +96,10 @@ TEST_P(SampleNetwork, EveryWeightIsFiniteFloat16) {
   }
   // FastViT-T12 has 8.6 M parameters with a head of 2048 (facts/test-material, Layers), upstream's
   // monitoring network about 3.6 M.
+  if (GetParam() == SampleKind::kDrivingSmall) {
+    EXPECT_LT(halves, 1'500'000u);
+    return;
+  }
   const bool monitoring = GetParam() == SampleKind::kMonitoring;
   EXPECT_GT(halves, monitoring ? 3'000'000u : 7'500'000u);
   EXPECT_LT(halves, monitoring ? 4'500'000u : 10'500'000u);
@@ -121,7 +125,8 @@ TEST_P(SampleNetwork, NodesAreOrderedAndNamed) {
 
 INSTANTIATE_TEST_SUITE_P(All, SampleNetwork,
                          testing::Values(SampleKind::kDriving, SampleKind::kDrivingStateful,
-                                         SampleKind::kDrivingVision, SampleKind::kMonitoring),
+                                         SampleKind::kDrivingVision, SampleKind::kDrivingSmall,
+                                         SampleKind::kMonitoring),
                          [](const auto& instance) {
                            std::string name(to_string(instance.param));
                            std::erase(name, '-');
@@ -147,6 +152,15 @@ TEST(SampleNetworks, DrivingHasTheInputsOfTheFacts) {
   EXPECT_EQ(signature(model.graph().input()), inputs);
   const json outputs = json::array({json::array({"outputs", {1, 2580}, 10})});
   EXPECT_EQ(signature(model.graph().output()), outputs);
+}
+
+// So that a daemon takes it for its fallback.
+TEST(SampleNetworks, SmallDrivingHasInputsAndOutputsOfTheWhole) {
+  const auto& whole = parsed(SampleKind::kDriving);
+  const auto& small = parsed(SampleKind::kDrivingSmall);
+  EXPECT_EQ(signature(small.graph().input()), signature(whole.graph().input()));
+  EXPECT_EQ(signature(small.graph().output()), signature(whole.graph().output()));
+  EXPECT_EQ(metadata(small, "output_slices"), metadata(whole, "output_slices"));
 }
 
 TEST(SampleNetworks, MonitoringHasTheInputsOfTheFacts) {

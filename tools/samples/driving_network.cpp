@@ -78,13 +78,13 @@ Value policy(LayerContext context, const DrivingPolicyInputs& inputs) {
 // wanted is built beside it and thrown away.
 class DrivingBuilder {
  public:
-  DrivingBuilder(GraphBuilder& vision, GraphBuilder& policy)
-      : weights_(kSeed), vision_{vision, weights_}, policy_{policy, weights_} {}
+  DrivingBuilder(GraphBuilder& vision, GraphBuilder& policy, const TrunkShape& trunk = kWholeTrunk)
+      : trunk_(trunk), weights_(kSeed), vision_{vision, weights_}, policy_{policy, weights_} {}
 
   void see(const Value& img, const Value& big_img) {
     auto& graph = vision_.graph;
     const Value images = graph.node("Concat", {img, big_img}, {{"axis", int64_t{1}}});
-    hidden_ = vision_trunk(vision_, normalised_image(vision_, images));
+    hidden_ = vision_trunk(vision_, normalised_image(vision_, images), trunk_);
   }
   const Value& hidden() const { return hidden_; }
 
@@ -114,6 +114,7 @@ class DrivingBuilder {
     return hidden_;
   }
 
+  const TrunkShape& trunk_;
   WeightMaker weights_;
   const LayerContext vision_;
   const LayerContext policy_;
@@ -141,14 +142,22 @@ std::vector<HeadSlice> slices_of(Wanted wanted) {
   return consecutive_slices(widths);
 }
 
-}  // namespace
-
-Value driving_network(GraphBuilder& graph, const DrivingInputs& inputs) {
-  DrivingBuilder builder(graph, graph);
+Value whole_network(GraphBuilder& graph, const DrivingInputs& inputs, const TrunkShape& trunk) {
+  DrivingBuilder builder(graph, graph, trunk);
   builder.see(inputs.img, inputs.big_img);
   builder.think({inputs.desire_pulse, inputs.traffic_convention, inputs.action_t,
                  joined_features(graph, inputs.features_buffer, builder.hidden())});
   return builder.answer(graph, is_any);
+}
+
+}  // namespace
+
+Value driving_network(GraphBuilder& graph, const DrivingInputs& inputs) {
+  return whole_network(graph, inputs, kWholeTrunk);
+}
+
+Value small_driving_network(GraphBuilder& graph, const DrivingInputs& inputs) {
+  return whole_network(graph, inputs, kSmallTrunk);
 }
 
 Value driving_vision_network(GraphBuilder& graph, const Value& img, const Value& big_img) {

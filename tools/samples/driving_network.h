@@ -25,6 +25,10 @@ struct DrivingInputs {
 // (1, kDrivingOutputs) float16. Equal weights on every call.
 Value driving_network(GraphBuilder& graph, const DrivingInputs& inputs);
 
+// The same inputs and outputs around a smaller trunk with weights of its own: a stand-in for the
+// network that a fallback runs.
+Value small_driving_network(GraphBuilder& graph, const DrivingInputs& inputs);
+
 std::vector<HeadSlice> driving_slices();
 
 // The same network, weights included, cut in two where the features leave the vision part (facts

@@ -14,11 +14,12 @@
 namespace modeld::samples {
 namespace {
 
-constexpr std::array<std::pair<SampleKind, std::string_view>, 5> kNames{
+constexpr std::array<std::pair<SampleKind, std::string_view>, 6> kNames{
     {{SampleKind::kDriving, "driving"},
      {SampleKind::kDrivingStateful, "driving-stateful"},
      {SampleKind::kDrivingVision, "driving-vision"},
      {SampleKind::kDrivingPolicy, "driving-policy"},
+     {SampleKind::kDrivingSmall, "driving-small"},
      {SampleKind::kMonitoring, "monitoring"}}};
 
 void add_metadata(GraphBuilder& graph, std::span<const HeadSlice> slices, SampleKind kind) {
@@ -26,7 +27,7 @@ void add_metadata(GraphBuilder& graph, std::span<const HeadSlice> slices, Sample
   graph.metadata("model_checkpoint", "modeld-sample-" + std::string(to_string(kind)) + "/1");
 }
 
-void build_driving(GraphBuilder& graph) {
+void build_driving(GraphBuilder& graph, Value (*network)(GraphBuilder&, const DrivingInputs&)) {
   DrivingInputs inputs;
   const Dims image{1, 12, 128, 256};
   inputs.img = graph.input("img", Element::kUint8, image);
@@ -36,7 +37,7 @@ void build_driving(GraphBuilder& graph) {
   inputs.action_t = graph.input("action_t", Element::kFloat16, {1, 2});
   inputs.features_buffer =
       graph.input("features_buffer", Element::kFloat16, {1, kDrivingSteps - 1, kDrivingFeatures});
-  graph.node("Identity", {driving_network(graph, inputs)}, {}, "outputs");
+  graph.node("Identity", {network(graph, inputs)}, {}, "outputs");
   graph.output("outputs", Element::kFloat16, {1, kDrivingOutputs});
 }
 
@@ -97,7 +98,7 @@ std::string make_sample(SampleKind kind) {
   GraphBuilder graph(to_string(kind));
   switch (kind) {
     case SampleKind::kDriving:
-      build_driving(graph);
+      build_driving(graph, driving_network);
       add_metadata(graph, driving_slices(), kind);
       break;
     case SampleKind::kDrivingStateful:
@@ -111,6 +112,10 @@ std::string make_sample(SampleKind kind) {
     case SampleKind::kDrivingPolicy:
       build_driving_policy(graph);
       add_metadata(graph, driving_policy_slices(), kind);
+      break;
+    case SampleKind::kDrivingSmall:
+      build_driving(graph, small_driving_network);
+      add_metadata(graph, driving_slices(), kind);
       break;
     case SampleKind::kMonitoring:
       build_monitoring(graph);

@@ -13,10 +13,18 @@
 namespace modeld::samples {
 
 // The driving look-alike comes whole, with its histories in the graph, and as two halves; the
-// weights are the same.
-enum class SampleKind { kDriving, kDrivingStateful, kDrivingVision, kDrivingPolicy, kMonitoring };
+// weights are the same. The small one is another network with the same inputs and outputs, for a
+// fallback.
+enum class SampleKind {
+  kDriving,
+  kDrivingStateful,
+  kDrivingVision,
+  kDrivingPolicy,
+  kDrivingSmall,
+  kMonitoring
+};
 
-// "driving", "driving-stateful", "driving-vision", "driving-policy", "monitoring"
+// "driving", "driving-stateful", "driving-vision", "driving-policy", "driving-small", "monitoring"
 std::string_view to_string(SampleKind kind);
 std::optional<SampleKind> parse_sample_kind(std::string_view text);
 std::vector<std::string_view> sample_kind_names();

@@ -1,14 +1,11 @@
 #include "tools/samples/vision_trunk.h"
 
-#include <array>
 #include <string>
 
 namespace modeld::samples {
 namespace {
 
 constexpr int64_t kPlanes = 24;
-constexpr std::array<int64_t, 4> kWidths{64, 128, 256, 512};
-constexpr std::array<int, 4> kDepths{2, 2, 6, 2};
 constexpr int64_t kExpansion = 3;
 constexpr int64_t kLastRows = 4;
 constexpr int64_t kLastColumns = 8;
@@ -24,9 +21,8 @@ constexpr double kDownGain = 1.25;
 constexpr double kMixerNoise = 0.2;
 constexpr double kLayerScale = 0.35;
 
-Value stem(LayerContext context, const Value& image) {
+Value stem(LayerContext context, const Value& image, int64_t width) {
   const Scope scope(context.graph, "stem");
-  const int64_t width = kWidths[0];
   Value x = gelu_tanh(context, conv(context, image, {kPlanes, width, 3, 2}, kStemGain));
   x = gelu_tanh(context, depthwise(context, x, width, 3, kGeluGain, 2));
   return gelu_tanh(context, conv(context, x, {width, width}, kGeluGain));
@@ -60,13 +56,13 @@ Value patch_embedding(LayerContext context, const Value& x, int64_t in, int64_t 
   return gelu_tanh(context, conv(context, y, {out, out}, kDownGain));
 }
 
-Value stage(LayerContext context, Value x, size_t index) {
+Value stage(LayerContext context, Value x, const TrunkShape& shape, size_t index) {
   const Scope scope(context.graph, "stages." + std::to_string(index));
-  const int64_t width = kWidths[index];
-  if (index > 0) x = patch_embedding(context, x, kWidths[index - 1], width);
-  const bool last = index + 1 == kWidths.size();
+  const int64_t width = shape.widths[index];
+  if (index > 0) x = patch_embedding(context, x, shape.widths[index - 1], width);
+  const bool last = index + 1 == shape.widths.size();
   if (last) x = depthwise_identity(context, x, width, 7, kMixerNoise);
-  for (int block = 0; block < kDepths[index]; ++block) {
+  for (int block = 0; block < shape.depths[index]; ++block) {
     const Scope inner(context.graph, "blocks." + std::to_string(block));
     x = last ? attention_block(context, x, width) : rep_mixer_block(context, x, width);
   }
@@ -83,11 +79,13 @@ Value squeeze_excite(LayerContext context, const Value& x, int64_t width) {
 
 }  // namespace
 
-Value vision_trunk(LayerContext context, const Value& image) {
+Value vision_trunk(LayerContext context, const Value& image, const TrunkShape& shape) {
   const Scope scope(context.graph, "vision");
-  Value x = stem(context, image);
-  for (size_t index = 0; index < kWidths.size(); ++index) x = stage(context, x, index);
-  const int64_t width = kWidths.back();
+  Value x = stem(context, image, shape.widths.front());
+  for (size_t index = 0; index < shape.widths.size(); ++index) {
+    x = stage(context, x, shape, index);
+  }
+  const int64_t width = shape.widths.back();
   x = conv(context, x, {width, 2 * width, 3, 1, width}, 1);
   x = gelu_tanh(context, squeeze_excite(context, x, 2 * width));
   x = context.graph.node("GlobalAveragePool", {x});

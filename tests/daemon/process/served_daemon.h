@@ -6,18 +6,36 @@
 #include <optional>
 #include <thread>
 
+#include "ipc/schema/log.capnp.h"
+#include "ipc/schema/message_reader.h"
+#include "ipc/schema/read_message.h"
 #include "ipc/transport/zmq_transport.h"
 #include "tests/daemon/process/daemon_process.h"
 #include "tools/demo/answer_log.h"
+#include "tools/feed/message_feed.h"
 #include "tools/feed/scene_feed.h"
 #include "tools/images/draw.h"
 
 namespace modeld {
 
-// The cabin's daemon with frames at 20 Hz, and somebody who listens.
+// A daemon with frames at 20 Hz, and somebody who listens.
 class ServedDaemon : public DaemonProcess {
  protected:
+  // The cabin's.
   void serve(const std::string& settings, const std::filesystem::path& trust = models_->trust) {
+    begin_listening();
+    child_.emplace(
+        start(DMONITORINGMODELD_PROGRAM, config(models_->monitoring, false, trust) + settings));
+    start_cameras();
+  }
+  // The road's.
+  void serve_road(const std::string& settings, const std::filesystem::path& trust) {
+    begin_listening();
+    ASSERT_TRUE(MessageFeed::write_car_params(folder_ / "params").ok());
+    child_.emplace(start(MODELD_PROGRAM, config(models_->driving, true, trust) + settings));
+    start_cameras();
+  }
+  void begin_listening() {
     ipc::ZmqOptions zmq;
     zmq.ipc_dir = folder_ / "ipc";
     auto transport = ipc::ZmqTransport::create(real(), zmq);
@@ -26,9 +44,6 @@ class ServedDaemon : public DaemonProcess {
     auto log = AnswerLog::create(real(), *transport_);
     ASSERT_TRUE(log.ok());
     answers_ = std::move(log).value();
-    child_.emplace(
-        start(DMONITORINGMODELD_PROGRAM, config(models_->monitoring, false, trust) + settings));
-    start_cameras();
   }
   void start_cameras() {
     SceneOptions scene;
@@ -52,11 +67,41 @@ class ServedDaemon : public DaemonProcess {
   }
 
   const HeardHealth& health() const { return answers_->monitoring().health; }
+  const HeardHealth& road_health() const { return answers_->driving().health; }
   bool listen_until(const std::function<bool()>& condition) {
     return wait_for([&] {
       EXPECT_TRUE(answers_->listen(Deadline::after(real(), 20 * kMillisecond)).ok());
       return condition();
     });
+  }
+  // Frames that were accepted and not answered.
+  static uint64_t dropped(const HeardHealth& heard) {
+    uint64_t sum = 0;
+    for (const auto& [name, count] : heard.drops) {
+      // These two count what never was accepted.
+      if (name != "missed" && name != "extraPassedOver") sum += count;
+    }
+    return sum;
+  }
+  static uint64_t answered_invalid(const HeardHealth& heard) {
+    uint64_t sum = 0;
+    for (const auto& [name, count] : heard.invalids) sum += count;
+    return sum;
+  }
+  // Every accepted frame was answered or counted, but for the one in hand.
+  static void expect_accounted(const HeardHealth& heard) {
+    const uint64_t ended = heard.published + dropped(heard);
+    EXPECT_GE(heard.received, ended);
+    EXPECT_LE(heard.received - ended, 1u);
+  }
+  // Whether the last valid modelV2 says that the first of two devices answered.
+  bool last_is_big() const {
+    ipc::MessageReader reader;
+    bool big = false;
+    EXPECT_TRUE(ipc::read_event(reader, answers_->last_model(), [&](wire::Event::Reader event) {
+                  big = event.getModelV2().getBig();
+                }).ok());
+    return big;
   }
   pid_t spawner() const { return child_named(child_->pid(), "spawner"); }
   pid_t executor() const { return child_named(spawner(), "executor"); }
