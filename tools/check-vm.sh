@@ -62,7 +62,7 @@ stage() {
   cp systemd/modeld.target "$tree/usr/lib/systemd/system/"
   cp systemd/modeld.sysusers "$tree/usr/lib/sysusers.d/modeld.conf"
   cp systemd/modeld.tmpfiles "$tree/usr/lib/tmpfiles.d/modeld.conf"
-  ldd build/daemon/modeld build/tools/modelctl/modelctl | awk '/=> \//{print $3}' | sort -u |
+  ldd build/daemon/modeld build/tools/modelctl/modelctl build/tests/vm/vm_probe | awk '/=> \//{print $3}' | sort -u |
     while read -r library; do
       # /lib is a link to /usr/lib in the guest.
       [ -e "$folder/root$library" ] ||

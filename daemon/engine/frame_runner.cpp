@@ -148,6 +148,19 @@ Status FrameRunner::prepare(std::span<const Picture> pictures) {
   return {};
 }
 
+std::optional<RunOutcome> FrameRunner::begin_reads(std::span<const Picture> pictures,
+                                                   ipc::ReadBracket& reads) const {
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    if (reads.begin(*pictures[i].frame->buffer).ok()) continue;
+    RunOutcome outcome;
+    outcome.kind = RunOutcome::Kind::kDropped;
+    outcome.drop = DropReason::kUnreadable;
+    outcome.picture = i;
+    return outcome;
+  }
+  return std::nullopt;
+}
+
 std::optional<RunOutcome> FrameRunner::torn(std::span<const Picture> pictures) const {
   for (size_t i = 0; i < pictures.size(); ++i) {
     const ipc::FrameCheck check = pictures[i].stream->check(*pictures[i].frame);
@@ -240,6 +253,8 @@ RunOutcome FrameRunner::run(std::span<const Picture> pictures, std::span<const V
   if (!settle_pending()) {
     return fail(Error(ErrorCode::kDeadline, "the device still works on an earlier frame"));
   }
+  ipc::ReadBracket reads;
+  if (const auto dropped = begin_reads(pictures, reads)) return *dropped;
   if (const auto dropped = torn(pictures)) return *dropped;
   const Nanoseconds begin = clock_.monotonic();
   if (auto prepared = prepare(pictures); !prepared.ok()) return fail(std::move(prepared).error());
@@ -251,11 +266,12 @@ RunOutcome FrameRunner::run(std::span<const Picture> pictures, std::span<const V
   write_vectors(vectors);
   times[FramePhase::kUpload] += clock_.monotonic() - begin;
 
-  RunOutcome outcome = replay(times);
-  if (outcome.kind != RunOutcome::Kind::kCompleted) return outcome;
   const bool borrowed = std::any_of(frames_.begin(), frames_.end(), [](const FrameBinding& frame) {
     return frame.mode == InputMode::kBind;
   });
+  if (!borrowed) reads.end();
+  RunOutcome outcome = replay(times);
+  if (outcome.kind != RunOutcome::Kind::kCompleted) return outcome;
   if (borrowed) {
     if (const auto dropped = torn(pictures)) return *dropped;
   }

@@ -16,6 +16,7 @@
 #include "daemon/health/frame_counters.h"
 #include "daemon/health/frame_phases.h"
 #include "ipc/frames/frame_source.h"
+#include "ipc/frames/read_bracket.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/result.h"
 
@@ -93,6 +94,8 @@ class FrameRunner {
   Status prepare(std::span<const Picture> pictures);
   bool layouts_known(std::span<const Picture> pictures) const;
   InputMode choose_mode(const Picture& picture, size_t index);
+  std::optional<RunOutcome> begin_reads(std::span<const Picture> pictures,
+                                        ipc::ReadBracket& reads) const;
   std::optional<RunOutcome> torn(std::span<const Picture> pictures) const;
   Status bring_pixels(std::span<const Picture> pictures);
   void write_vectors(std::span<const Vector> vectors);

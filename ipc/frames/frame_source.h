@@ -43,8 +43,13 @@ class FrameBuffer {
   virtual int fd() const = 0;
   // False once the file behind the mapping has become too short: touching bytes() would fault.
   virtual bool intact() const = 0;
-  // The frame id the camera wrote behind the pixels after its last complete picture.
+  // The frame id the camera wrote behind the pixels after its last complete picture; all ones,
+  // which is no frame's, where it cannot be read.
   virtual uint64_t trailing_frame_id() const = 0;
+  // Reads of bytes() by the processor go between these two (ReadBracket): caches may have to be
+  // told that a device wrote. Nothing to do for shared memory; may be nested.
+  virtual Status begin_read() const { return {}; }
+  virtual void end_read() const {}
 };
 
 // A frame to look at. Copyable; holding one keeps the memory mapped but does not stop the camera

@@ -1,5 +1,7 @@
 #include "ipc/frames/mapped_buffer.h"
 
+#include <linux/dma-buf.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,10 +26,35 @@ Result<uint64_t> object_length(int fd) {
   return static_cast<uint64_t>(end);
 }
 
+constexpr uint64_t kBegin = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ;
+constexpr uint64_t kEnd = DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ;
+
 }  // namespace
 
+int sync_dma_buf(int fd, uint64_t flags) {
+  dma_buf_sync request{};
+  request.flags = flags;
+  // Exporters that wait for a device may be interrupted; more than a few times is no accident.
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    if (::ioctl(fd, DMA_BUF_IOCTL_SYNC, &request) == 0) return 0;
+    if (errno != EINTR && errno != EAGAIN) break;
+  }
+  return errno;
+}
+
+MappedBuffer::MappedBuffer(const BufferRecord& record, UniqueFd fd, const std::byte* start,
+                           SyncCall sync)
+    : layout_(record.layout),
+      mmap_length_(record.mmap_length),
+      fd_(std::move(fd)),
+      start_(start),
+      sync_(sync),
+      is_dma_buf_(sync(fd_.get(), kBegin) == 0) {
+  if (is_dma_buf_) sync_(fd_.get(), kEnd);
+}
+
 Result<std::shared_ptr<const FrameBuffer>> MappedBuffer::map(const BufferRecord& record,
-                                                             UniqueFd fd) {
+                                                             UniqueFd fd, SyncCall sync) {
   MODELD_ASSIGN(const uint64_t available, object_length(fd.get()));
   if (available < record.mmap_length) {
     return Error(ErrorCode::kCorrupt, "buffer file shorter than its mapping")
@@ -36,7 +63,7 @@ Result<std::shared_ptr<const FrameBuffer>> MappedBuffer::map(const BufferRecord&
   void* start = ::mmap(nullptr, record.mmap_length, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (start == MAP_FAILED) return errno_error("mapping a buffer", errno);
   return std::shared_ptr<const FrameBuffer>(
-      new MappedBuffer(record, std::move(fd), static_cast<const std::byte*>(start)));
+      new MappedBuffer(record, std::move(fd), static_cast<const std::byte*>(start), sync));
 }
 
 MappedBuffer::~MappedBuffer() {
@@ -52,12 +79,26 @@ bool MappedBuffer::intact() const {
   return available.ok() && *available >= mmap_length_;
 }
 
+Status MappedBuffer::begin_read() const {
+  if (!is_dma_buf_) return {};
+  const int failed = sync_(fd_.get(), kBegin);
+  if (failed != 0) return errno_error("DMA_BUF_IOCTL_SYNC of a camera buffer", failed);
+  return {};
+}
+
+void MappedBuffer::end_read() const {
+  if (is_dma_buf_) sync_(fd_.get(), kEnd);
+}
+
 uint64_t MappedBuffer::trailing_frame_id() const {
+  // A device may have written since the last look, behind the processor's caches.
+  if (!begin_read().ok()) return ~uint64_t{0};
   // Reads of pixels stay on their side of the read of the id.
   std::atomic_thread_fence(std::memory_order_acquire);
   uint64_t id;
   std::memcpy(&id, start_ + layout_.length, sizeof(id));
   std::atomic_thread_fence(std::memory_order_acquire);
+  end_read();
   return id;
 }
 

@@ -126,12 +126,17 @@ fi
 
 # What must be out of reach
 if [ "$virtual" = yes ]; then
-  modprobe -a vcan can_raw vgem
+  modprobe -a vcan can_raw vgem cirrus
+  udevadm settle -t 20
   ip link add vcan0 type vcan && ip link set vcan0 up
   expect "CAN works outside the sandbox" probe can vcan0
   refuse "CAN is out of reach inside" confined probe can vcan0
   expect "udmabuf opens outside the sandbox" probe open /dev/udmabuf
   refuse "udmabuf is out of reach inside" confined probe open /dev/udmabuf
+  expect "a frame in a udmabuf is read" probe frame udmabuf
+  expect "a frame exported by PRIME (vgem) is read" probe frame vgem
+  expect "a udmabuf imported by PRIME (vgem) is the same frame" probe import vgem
+  expect "a udmabuf imported by PRIME (cirrus) is the same frame" probe import cirrus
   expect "real-time priority can be asked for inside" confined chrt -f 12 true
 else
   skip "CAN" "a container shares its host's kernel, which may have no CAN"

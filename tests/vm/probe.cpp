@@ -1,5 +1,5 @@
 // Tries one thing a sandbox may forbid and answers by exit status: 0 it worked, 1 it was refused.
-// Usage: probe can INTERFACE | open FILE | make FILE
+// Usage: probe can INTERFACE | open FILE | make FILE | frame udmabuf|vgem | import cirrus
 #include <fcntl.h>
 #include <linux/can.h>
 #include <net/if.h>
@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+
+#include "tests/vm/dma_buf_frames.h"
 
 namespace {
 
@@ -40,6 +42,11 @@ int try_open(const char* file, int flags) {
   return fd >= 0 ? 0 : refused(file);
 }
 
+int tell(const std::string& wrong) {
+  if (!wrong.empty()) std::fprintf(stderr, "%s\n", wrong.c_str());
+  return wrong.empty() ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -47,6 +54,14 @@ int main(int argc, char** argv) {
   if (what == "can") return try_can(argv[2]);
   if (what == "open") return try_open(argv[2], O_RDWR);
   if (what == "make") return try_open(argv[2], O_CREAT | O_EXCL | O_WRONLY);
-  std::fprintf(stderr, "usage: probe can INTERFACE | open FILE | make FILE\n");
+  if (what == "frame") {
+    const std::string from = argv[2];
+    return tell(from == "udmabuf" ? modeld::test::try_udmabuf_frame()
+                                  : modeld::test::try_prime_frame(from));
+  }
+  if (what == "import") return tell(modeld::test::try_prime_import(argv[2]));
+  std::fprintf(stderr,
+               "usage: probe can INTERFACE | open FILE | make FILE | frame udmabuf|DRIVER | "
+               "import DRIVER\n");
   return 2;
 }

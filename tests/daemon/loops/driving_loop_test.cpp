@@ -259,6 +259,45 @@ TEST(FieldFault4, ShortenedFileIsNotTouched) {
   EXPECT_EQ(bench.script.replays, 1u);
 }
 
+TEST(DrivingLoop, PixelsAreReadBetweenBeginAndEnd) {
+  for (const FrameInput mode : {FrameInput::kUpload, FrameInput::kZeroCopy}) {
+    BenchOptions options;
+    options.mode = mode;
+    DrivingBench bench(options);
+    int open = 0, checks = 0;
+    bench.narrow->before_check = [&](uint64_t) {
+      ++checks;
+      open += bench.narrow->reads.open;
+    };
+    int open_in_replay = 0;
+    bench.script.during_replay = [&] { open_in_replay = bench.narrow->reads.open; };
+    ASSERT_TRUE(bench.frame(1).ok());
+    // Both checks of the frame, before and after use, see what a device wrote.
+    EXPECT_GE(checks, 2);
+    EXPECT_EQ(open, checks);
+    // Borrowed pixels are read by the device's thread; copied ones are ours by then.
+    EXPECT_EQ(open_in_replay, mode == FrameInput::kZeroCopy ? 1 : 0);
+    EXPECT_EQ(bench.narrow->reads.open, 0);
+    EXPECT_EQ(bench.narrow->reads.total, 1u);
+    EXPECT_EQ(bench.wide->reads.total, 1u);
+    bench.script.during_replay = nullptr;
+    bench.narrow->before_check = nullptr;
+  }
+}
+
+TEST(DrivingLoop, BufferThatRefusesToBeReadIsDropped) {
+  DrivingBench bench;
+  ASSERT_TRUE(bench.frame(1).ok());
+  bench.wide->reads.refused = true;
+  ASSERT_TRUE(bench.frame(2).ok());
+  EXPECT_EQ(bench.model_v2().size(), 1u);
+  EXPECT_EQ(bench.health.frames.dropped(DropReason::kUnreadable), 1u);
+  EXPECT_EQ(bench.narrow->reads.open, 0);  // what was begun is ended
+  bench.wide->reads.refused = false;
+  ASSERT_TRUE(bench.frame(3).ok());
+  EXPECT_EQ(bench.model_v2().size(), 1u);
+}
+
 TEST(FieldFault6, ServerRestartDropsItsImports) {
   BenchOptions options;
   options.mode = FrameInput::kZeroCopy;

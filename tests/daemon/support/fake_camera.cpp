@@ -7,13 +7,20 @@ namespace modeld::test {
 
 class FakeCamera::Buffer final : public ipc::FrameBuffer {
  public:
-  Buffer(const Nv12Layout& layout, const bool& truncated)
-      : layout_(layout), truncated_(truncated), bytes_(layout.length) {}
+  Buffer(const Nv12Layout& layout, const bool& truncated, Reads& reads)
+      : layout_(layout), truncated_(truncated), reads_(reads), bytes_(layout.length) {}
   std::span<const std::byte> bytes() const override { return bytes_; }
   const Nv12Layout& layout() const override { return layout_; }
   int fd() const override { return -1; }
   bool intact() const override { return !truncated_; }
   uint64_t trailing_frame_id() const override { return id; }
+  Status begin_read() const override {
+    if (reads_.refused) return Error(ErrorCode::kIo, "DMA_BUF_IOCTL_SYNC");
+    ++reads_.open;
+    ++reads_.total;
+    return {};
+  }
+  void end_read() const override { --reads_.open; }
   std::span<std::byte> writable() { return bytes_; }
 
   uint64_t id = 0;
@@ -21,6 +28,7 @@ class FakeCamera::Buffer final : public ipc::FrameBuffer {
  private:
   Nv12Layout layout_;
   const bool& truncated_;
+  Reads& reads_;
   std::vector<std::byte> bytes_;
 };
 
@@ -68,7 +76,7 @@ FakeCamera::FakeCamera(const Nv12Layout& layout, size_t buffers, ManualClock& cl
 }
 
 void FakeCamera::restart() {
-  for (auto& buffer : ring_) buffer = std::make_shared<Buffer>(layout_, truncated_);
+  for (auto& buffer : ring_) buffer = std::make_shared<Buffer>(layout_, truncated_, reads);
   notifications_.clear();
   newest_.reset();
   next_ = 0;

@@ -25,6 +25,14 @@ class FakeCamera {
   // Files behind the buffers of this server become too short.
   void truncate() { truncated_ = true; }
 
+  // What was asked of begin_read() and end_read(), and what the first is to answer.
+  struct Reads {
+    int open = 0;
+    uint64_t total = 0;
+    bool refused = false;
+  };
+  Reads reads;
+
   // Runs before every check() of a reader, which may have been slow; gets the check's number,
   // from 1.
   std::function<void(uint64_t)> before_check;
