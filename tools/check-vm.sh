@@ -4,13 +4,18 @@
 #   (nothing)     a virtual machine with its own kernel: CAN, devices, real-time priority. Its
 #                 processor is emulated, too slow for the daemons' self-test: they are not started
 #   --container   systemd-nspawn on this kernel: the daemons start, answer, fail and are restarted
-# The guest is kept in ${MODELD_VM:-build/vm}. Exit status 0 only if every case passed.
+# The guest is kept in ${MODELD_VM:-build/vm}, and what it printed (TAP) in out/log.txt there. Exit
+# status 0 only if every case passed; 77 where this machine cannot make or boot a guest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stop() {
   echo "check-vm: $*" >&2
   exit 1
+}
+cannot() {
+  echo "check-vm: $*" >&2
+  exit 77
 }
 
 kind=vm
@@ -19,7 +24,7 @@ case "${1:-}" in
   --container) kind=container ;;
   *) stop "usage: tools/check-vm.sh [--container]" ;;
 esac
-[ "$(id -u)" -eq 0 ] || stop "needs root (it makes and boots a guest)"
+[ "$(id -u)" -eq 0 ] || cannot "needs root (it makes and boots a guest)"
 
 tools/setup.sh build || stop "set-up failed"
 packages=(mmdebstrap systemd-container)
@@ -30,7 +35,7 @@ for package in "${packages[@]}"; do
 done
 if [ ${#missing[@]} -gt 0 ]; then
   DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" \
-    >/dev/null || stop "could not install ${missing[*]}"
+    >/dev/null || cannot "could not install ${missing[*]}"
 fi
 
 . tools/build_env.sh
@@ -41,9 +46,9 @@ ninja -C build daemon/modeld daemon/dmonitoringmodeld tools/modelctl/modelctl te
   >build/vm-build.log || { tail -20 build/vm-build.log; stop "does not build"; }
 echo "== guest"
 if [ $kind = vm ]; then
-  tests/vm/make_root.sh "$folder" kernel
+  tests/vm/make_root.sh "$folder" kernel || cannot "no guest could be made"
 else
-  tests/vm/make_root.sh "$folder"
+  tests/vm/make_root.sh "$folder" || cannot "no guest could be made"
 fi
 folder=$(cd "$folder" && pwd)
 
@@ -77,6 +82,7 @@ stage() {
   done
   rm "$in/keys/test.key"
   cp tests/vm/guest_test.sh "$in/run.sh"
+  install -m 755 tests/vm/guest_start.sh "$folder/root/usr/local/sbin/guest-start"
 }
 
 boot_container() {
@@ -103,6 +109,10 @@ stage
 rm -rf "$folder/out" && mkdir "$folder/out"
 echo "== boot ($kind)"
 "boot_$kind"
+[ -e "$folder/out/started" ] || {
+  tail -20 "$folder/out/console.txt"
+  cannot "the guest does not boot here"
+}
 [ -s "$folder/out/status" ] || { tail -20 "$folder/out/console.txt"; stop "the guest gave no result"; }
 cat "$folder/out/log.txt"
 count() { grep -cE "$1" "$folder/out/log.txt" || true; }

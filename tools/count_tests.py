@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts test cases in the results of meson build folders given as arguments.
+"""Counts test cases in the results of meson build folders, and in .tap files, given as arguments.
 
 Lists skips with their reasons and failures with their first line, and shows the end of what a
 program wrote that crashed or timed out; the last line is `N passed, N failed, N skipped`. Exit
@@ -8,6 +8,7 @@ status 1 if anything failed or nothing ran.
 
 import collections
 import json
+import re
 import signal
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -99,12 +100,39 @@ def read_folder(folder, skips, failures):
     return passed
 
 
+def read_tap(path, skips, failures):
+    """The same for a file of the Test Anything Protocol. A plan that is not kept is a failure."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = [line.strip() for line in file]
+    except OSError as error:
+        failures.append(f"{path}: no test results: {error}")
+        return 0
+    cases = [line for line in lines if re.match(r"(not )?ok\b", line)]
+    plan = next((line for line in lines if re.match(r"1\.\.\d+", line)), "")
+    passed = 0
+    for case in cases:
+        name, _, reason = case.partition(" # SKIP")
+        if case.startswith("not"):
+            failures.append(f"{path}: {case.partition('not ok ')[2] or 'not ok'}")
+        elif reason:
+            skips[reason.strip()].append(f"{path}: {name.partition('ok ')[2]}")
+        else:
+            passed += 1
+    if plan.startswith("1..0"):
+        skips[plan.partition("# SKIP")[2].strip() or "no reason given"].append(f"{path}: all of it")
+    elif not plan or int(plan[3:].split()[0]) != len(cases):
+        failures.append(f"{path}: {len(cases)} cases ran, planned: {plan or 'nothing'}")
+    return passed
+
+
 def main():
     skips = collections.defaultdict(list)
     failures = []
     passed = 0
     for folder in sys.argv[1:]:
-        found = read_folder(folder, skips, failures)
+        read = read_tap if folder.endswith(".tap") else read_folder
+        found = read(folder, skips, failures)
         print(f"{folder}: {found} passed")
         passed += found
     for reason, names in sorted(skips.items()):

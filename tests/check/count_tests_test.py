@@ -87,6 +87,37 @@ class Counting(unittest.TestCase):
         self.assertEqual(lines[-1], "1 passed, 0 failed, 0 skipped")
         self.assertEqual(code, 0)
 
+    def count_tap(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "vm.tap").write_text(text)
+            done = subprocess.run(
+                [sys.executable, PROGRAM, "vm.tap"], cwd=folder, capture_output=True, text=True,
+                timeout=20, check=False)
+        self.assertEqual(done.stderr, "")
+        return done.returncode, done.stdout.splitlines()
+
+    def test_tap_cases_are_counted(self):
+        code, lines = self.count_tap(
+            "noise\nok 1 - a\nok 2 - b # SKIP no card\nok 3 - c\n#   detail\n1..3\n")
+        self.assertEqual(lines[-1], "2 passed, 0 failed, 1 skipped")
+        self.assertIn("SKIPPED vm.tap: 2 - b: no card", lines)
+        self.assertEqual(code, 0)
+
+    def test_tap_failures_and_broken_plans_are_failures(self):
+        code, lines = self.count_tap("ok 1 - a\nnot ok 2 - b\n1..2\n")
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+        self.assertIn("FAILED vm.tap: 2 - b", lines)
+        self.assertEqual(code, 1)
+        code, lines = self.count_tap("ok 1 - a\nok 2 - b\n")
+        self.assertEqual(lines[-1], "2 passed, 1 failed, 0 skipped")
+        code, lines = self.count_tap("ok 1 - a\n1..7\n")
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_tap_of_nothing_says_why(self):
+        _, lines = self.count_tap("1..0 # SKIP not root\n")
+        self.assertEqual(lines[-1], "0 passed, 0 failed, 1 skipped")
+        self.assertIn("SKIPPED vm.tap: all of it: not root", lines)
+
     def test_nothing_run_is_a_failure(self):
         code, lines = self.count("", [])
         self.assertEqual(lines[-1], "0 passed, 0 failed, 0 skipped")

@@ -13,6 +13,7 @@ if ! systemd-detect-virt -cq; then
   share in ,ro
   share out
 fi
+touch /mnt/out/started
 bash /mnt/in/run.sh >/mnt/out/log.txt 2>&1
 status=$?
 journalctl -b -o short-monotonic --no-pager >/mnt/out/journal.txt 2>&1

@@ -41,7 +41,6 @@ quieten() {
   for unit in dev-hugepages dev-mqueue sys-kernel-debug sys-kernel-tracing; do
     ln -sf /dev/null "$units/$unit.mount"
   done
-  install -m 755 "$(dirname "${BASH_SOURCE[0]}")/guest_start.sh" "$root/usr/local/sbin/guest-start"
   cat >"$units/guest-test.service" <<'UNIT'
 [Unit]
 After=basic.target dbus.service
