@@ -1,5 +1,8 @@
 // Which narrow-road frame is run with which wide-road frame. Source: facts 7.2. Pure: the caller
 // receives the frames and reports their start-of-frame times.
+//
+// Ours beside it: a stream that goes back by more than a second has had its clock set. What is
+// remembered from before would not be passed until the clock has come that far again.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +36,14 @@ class FramePairing {
   // Main is not 25 ms ahead of extra.
   bool main_not_ahead() const;
   void restart();
+  // Extra frames that still waited in their queue when the main stream's clock was set back.
+  bool of_before(uint64_t extra_sof) const;
 
   bool use_extra_;
   Step step_ = Step::kReceiveMain;
   uint64_t main_sof_ = 0;
   uint64_t extra_sof_ = 0;
+  bool set_back_ = false;  // the main stream's clock, and no extra frame has come since
 };
 
 }  // namespace modeld::driving

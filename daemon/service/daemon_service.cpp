@@ -339,6 +339,18 @@ Status DaemonService::wait_for(std::string_view what,
   return Error(ErrorCode::kInterrupted, "asked to stop").in(what);
 }
 
+void DaemonService::keep_trace() {
+  if (!flight_writer_) return;
+  flight_writer_->offer(health_.flight);
+  const uint64_t failed = flight_writer_->failed();
+  if (failed == traces_failed_) return;
+  traces_failed_ = failed;
+  spdlog::warn(
+      "trace of deadline misses not written (state.dir: full, or not to be written to); "
+      "{} so far",
+      failed);
+}
+
 Status DaemonService::answer_frames(FrameLoop& loop) {
   step("");
   while (!environment_.stop_requested()) {
@@ -346,7 +358,7 @@ Status DaemonService::answer_frames(FrameLoop& loop) {
     engine_->keep_fallback_warm(environment_.clock, warm_period(config_));
     note_fallback();
     note_state();
-    if (flight_writer_) flight_writer_->offer(health_.flight);
+    keep_trace();
     if (publisher_->due(health_)) {
       loop.refresh_health();
       refresh_sensors();

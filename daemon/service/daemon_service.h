@@ -84,6 +84,7 @@ class DaemonService {
   Status restart_once(const Error& why);
   Status wait_for_device(const Error& why, Nanoseconds pause);
   void note_fallback();
+  void keep_trace();
   Status answer_frames(FrameLoop& loop);
   void step(std::string_view what);
   void publish_health();
@@ -108,6 +109,7 @@ class DaemonService {
   std::unique_ptr<FrameLoop> loop_;
   std::unique_ptr<SensorReader> sensors_;        // nothing where there is no thread for it
   std::unique_ptr<FlightWriter> flight_writer_;  // nothing without a folder to write to
+  uint64_t traces_failed_ = 0;                   // as far as told
   std::optional<ArtifactFacts> fallback_artifact_;
   std::optional<DeviceFacts> fallback_device_;
   std::function<Nanoseconds()> fallback_processor_time_;

@@ -62,6 +62,15 @@ Status MessageFeed::send(std::string_view service) {
   return publishers_.find(service)->second->send(bytes);
 }
 
+Status MessageFeed::send_bytes(std::string_view service, std::span<const std::byte> message) {
+  const auto found = publishers_.find(service);
+  if (found == publishers_.end()) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "not a service of this feed: " + std::string(service));
+  }
+  return found->second->send(message);
+}
+
 Status MessageFeed::device_state() {
   auto state = begin(writer_, clock_).initDeviceState();
   state.setDeviceType(wire::InitData::DeviceType::TICI);

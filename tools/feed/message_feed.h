@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ class MessageFeed {
   // After each frame, as the camera server does.
   Status camera_state(std::string_view service, uint32_t frame_id, uint64_t sof_ns,
                       uint64_t eof_ns);
+
+  // Any bytes on the topic of one of the services above.
+  Status send_bytes(std::string_view service, std::span<const std::byte> message);
 
   // A parameter store with the one file modeld waits for.
   static Status write_car_params(const std::filesystem::path& folder);

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace modeld {
@@ -86,11 +87,29 @@ Status SceneFeed::send_messages(uint64_t index) {
 
 Status SceneFeed::send_frame(uint32_t stream, const MovingPicture& picture, uint32_t id,
                              std::string_view state_service) {
-  picture.write(id, server_->next_buffer(stream));
+  const auto pixels = server_->next_buffer(stream);
+  if (dark_) {
+    std::fill(pixels.begin(), pixels.end(), std::byte{0});
+  } else {
+    picture.write(id, pixels);
+  }
   const auto eof = static_cast<uint64_t>(clock_.boottime());
   const uint64_t sof = eof - kExposure;
   MODELD_TRY(server_->publish(stream, id, sof, eof));
   return messages_ ? messages_->camera_state(state_service, id, sof, eof) : Status();
+}
+
+Status SceneFeed::lap(uint32_t frames) {
+  const auto now = static_cast<uint64_t>(clock_.boottime());
+  for (uint32_t i = 0; i < frames; ++i) {
+    const uint32_t road = road_id_.load() + 1, cabin = cabin_id_.load() + 1;
+    MODELD_TRY(server_->publish(ipc::kNarrowRoadStream, road, now - kExposure, now));
+    MODELD_TRY(server_->publish(ipc::kWideRoadStream, road, now - kExposure, now));
+    MODELD_TRY(server_->publish(ipc::kCabinStream, cabin, now - kExposure, now));
+    road_id_ = road;
+    cabin_id_ = cabin;
+  }
+  return {};
 }
 
 Status SceneFeed::send_road() {

@@ -43,6 +43,16 @@ class SceneFeed {
   // an id. One thread at a time.
   Status run(const std::function<bool()>& stop);
 
+  // Publishes `frames` more of every stream at once, with the pictures their buffers happen to
+  // hold: a writer that laps its readers. On the thread that runs, from `stop`.
+  Status lap(uint32_t frames);
+
+  // While set, every byte of a picture is 0. From any thread.
+  void set_dark(bool dark) { dark_ = dark; }
+
+  // Null without messages. To be used on the thread that runs, from `stop`.
+  MessageFeed* messages() { return messages_.get(); }
+
   // Newest frame ids sent so far; readable from any thread.
   uint32_t road_id() const { return road_id_.load(); }
   uint32_t cabin_id() const { return cabin_id_.load(); }
@@ -66,6 +76,7 @@ class SceneFeed {
   std::unique_ptr<MessageFeed> messages_;
   std::atomic<uint32_t> road_id_{0};
   std::atomic<uint32_t> cabin_id_{0};
+  std::atomic<bool> dark_{false};
 };
 
 }  // namespace modeld

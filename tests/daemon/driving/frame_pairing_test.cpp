@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 
 namespace modeld::driving {
 namespace {
@@ -93,6 +94,61 @@ TEST(FramePairing, OneCameraStandsForBoth) {
   pairing.on_main(kStart + 24 * kMs);  // too close to the last
   EXPECT_EQ(pairing.step(), Step::kReceiveMain);
   pairing.on_main(kStart + 50 * kMs);
+  EXPECT_EQ(pairing.step(), Step::kPaired);
+}
+
+// Frames of both cameras, the clock set back by an hour between two of them.
+class ClockSetBack : public testing::TestWithParam<bool> {};
+
+TEST_P(ClockSetBack, PairsAgainWithinTwoFrames) {
+  const bool between_the_cameras = GetParam();
+  constexpr uint64_t kHour = 3'600'000 * kMs;
+  FramePairing pairing(true);
+  uint64_t now = 2 * kHour;
+  const auto frame = [&] {
+    now += 50 * kMs;
+    if (pairing.step() == Step::kReceiveMain) pairing.on_main(now);
+  };
+  frame();
+  pairing.on_extra(now);
+  ASSERT_EQ(pairing.step(), Step::kPaired);
+  pairing.used();
+  if (between_the_cameras) {
+    frame();
+    now -= kHour;
+    pairing.on_extra(now);
+    EXPECT_EQ(pairing.step(), Step::kReceiveMain);
+  } else {
+    const uint64_t waiting = now + 50 * kMs;  // in the extra camera's queue
+    now -= kHour;
+    frame();
+    ASSERT_EQ(pairing.step(), Step::kReceiveExtra);
+    pairing.on_extra(waiting);
+    EXPECT_EQ(pairing.step(), Step::kReceiveExtra);
+    pairing.on_extra(now);
+    EXPECT_EQ(pairing.step(), Step::kPaired);
+    EXPECT_FALSE(pairing.far_apart());
+    pairing.used();
+  }
+  for (int i = 0; i < 2; ++i) {
+    frame();
+    ASSERT_EQ(pairing.step(), Step::kReceiveExtra);
+    pairing.on_extra(now);
+    ASSERT_EQ(pairing.step(), Step::kPaired);
+    EXPECT_FALSE(pairing.far_apart());
+    pairing.used();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Where, ClockSetBack, testing::Bool(), [](const auto& one) {
+  return std::string(one.param ? "BetweenTheCameras" : "BetweenFrames");
+});
+
+TEST(FramePairing, OneCameraWhoseClockIsSetBackPairsAtOnce) {
+  FramePairing pairing(false);
+  pairing.on_main(kStart + 3'600'000 * kMs);
+  pairing.used();
+  pairing.on_main(kStart);
   EXPECT_EQ(pairing.step(), Step::kPaired);
 }
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "ipc/schema/log.capnp.h"
 #include "ipc/schema/message_reader.h"
@@ -17,6 +20,17 @@
 #include "tools/images/draw.h"
 
 namespace modeld {
+
+// Time stamps of frames, set forward and back; durations stay what they are.
+class SteppedClock final : public Clock {
+ public:
+  Nanoseconds monotonic() const override { return real().monotonic(); }
+  Nanoseconds boottime() const override { return real().boottime() + step_.load(); }
+  void step(Nanoseconds by) { step_ = by; }
+
+ private:
+  std::atomic<Nanoseconds> step_{0};
+};
 
 // A daemon with frames at 20 Hz, and somebody who listens.
 class ServedDaemon : public DaemonProcess {
@@ -48,13 +62,26 @@ class ServedDaemon : public DaemonProcess {
   void start_cameras() {
     SceneOptions scene;
     scene.socket_dir = folder_ / "cameras";
-    auto feed = SceneFeed::create(real(), *transport_, scene, *draw_road_scene(482, 302),
+    auto feed = SceneFeed::create(camera_clock_, *transport_, scene, *draw_road_scene(482, 302),
                                   *draw_cabin_scene(482, 302));
     ASSERT_TRUE(feed.ok()) << to_string(feed.error());
     feed_ = std::move(feed).value();
     stop_ = false;
     thread_ =
-        std::thread([this] { EXPECT_TRUE(feed_->run([this] { return stop_.load(); }).ok()); });
+        std::thread([this] { EXPECT_TRUE(feed_->run([this] { return between_ticks(); }).ok()); });
+  }
+  // Has `action` done on the thread of the cameras, once, right behind the next frame of the road.
+  void on_next_frame(std::function<void()> action) {
+    const std::lock_guard lock(mutex_);
+    action_ = std::move(action);
+  }
+  bool between_ticks() {
+    const uint32_t newest = feed_->road_id();
+    if (newest != std::exchange(seen_, newest)) {
+      const std::lock_guard lock(mutex_);
+      if (action_) std::exchange(action_, nullptr)();
+    }
+    return stop_.load();
   }
   void stop_cameras() {
     stop_ = true;
@@ -116,6 +143,10 @@ class ServedDaemon : public DaemonProcess {
   std::optional<ChildProcess> child_;
   std::unique_ptr<SceneFeed> feed_;
   std::atomic<bool> stop_{false};
+  SteppedClock camera_clock_;
+  std::mutex mutex_;
+  std::function<void()> action_;
+  uint32_t seen_ = 0;  // by the thread of the cameras
   std::thread thread_;
 };
 
