@@ -15,6 +15,8 @@ namespace modeld {
 namespace {
 
 constexpr Nanoseconds kPoll = 100 * kMillisecond;
+// The transport sends on threads of its own, which end with the process.
+constexpr Nanoseconds kLastWords = 50 * kMillisecond;
 
 HealthLimits limits_of(const DaemonConfig& config) {
   HealthLimits limits;
@@ -414,6 +416,9 @@ void DaemonService::end_with(const Error& error) {
     notifier_.status(to_string(error));
   }
   publish_health();
+  if (publisher_ && error.code != ErrorCode::kInterrupted) {
+    static_cast<void>(transport_->wait({}, Deadline::after(environment_.clock, kLastWords)));
+  }
 }
 
 Status DaemonService::run() {
