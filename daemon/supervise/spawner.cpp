@@ -204,15 +204,22 @@ Spawner::~Spawner() {
 
 Result<ExecutorProcess> Spawner::spawn(ExecutorKind kind, UniqueFd socket, int control,
                                        const Clock& clock, Deadline deadline) {
-  MODELD_TRY(take_reports());
   const int fds[2] = {socket.get(), control};
-  MODELD_TRY(send_packet(socket_.get(), packet_bytes(SpawnRequest{kind}), fds));
+  // Without a spawner there is no device: not an error of input and output, after which the service
+  // manager would be told not to try again.
+  if (!take_reports().ok() ||
+      !send_packet(socket_.get(), packet_bytes(SpawnRequest{kind}), fds).ok()) {
+    return Error(ErrorCode::kDevice, "the spawner is gone");
+  }
   while (true) {
     if (poll_until(socket_.get(), clock, deadline) <= 0) {
       return Error(ErrorCode::kDeadline, "the spawner does not answer");
     }
-    MODELD_ASSIGN(Packet packet, receive_packet(socket_.get()));
-    if (packet.bytes.empty()) return Error(ErrorCode::kDevice, "the spawner is gone");
+    auto received = receive_packet(socket_.get());
+    if (!received.ok() || received->bytes.empty()) {
+      return Error(ErrorCode::kDevice, "the spawner is gone");
+    }
+    Packet packet = std::move(received).value();
     MODELD_ASSIGN(const SpawnReport report, packet.as<SpawnReport>());
     if (report.what == SpawnReport::What::kEnded) {
       ends_.push_back({report.pid, report.status});

@@ -102,6 +102,31 @@ run_daemons() {
   expect "hang: killed by the watchdog" until_true 15 journal_has $unit "Watchdog timeout"
   expect "hang: started again" until_true 20 has_property $unit NRestarts $((restarts + 2))
   expect "hang: ready again" until_true 30 active $unit
+  # Device work in processes of its own
+  sed -i 's/^isolation = .*/isolation = "process"/' /etc/modeld/$unit.toml
+  expect "device work moves into an executor" grep -q '^isolation = "process"' /etc/modeld/$unit.toml
+  systemctl restart $unit
+  child() {  # PARENT NAME: the process of that name among its children
+    local each
+    for each in $(cat "/proc/$1/task/$1/children"); do
+      [ "$(cat "/proc/$each/comm")" = "$2" ] && { echo "$each"; return; }
+    done
+    return 1
+  }
+  spawner() { child "$(property $unit MainPID)" spawner; }
+  executor() { child "$(spawner)" executor; }
+  expect "an executor works" until_true 10 executor
+  expect "it answers frames" until_true 20 valid_answer driverStateV2
+  restarts=$(property $unit NRestarts)
+  before=$(executor)
+  expect "kill -9 of the executor is sent" kill -9 "$before"
+  expect "kill -9 of the executor: another one answers" until_true 20 sh -c \
+    "modeld_health() { timeout 5 modelctl dump dmonitoringmodeldHealth --count 1 --json; }; modeld_health | grep -q '\"executorRestarts\": *1'"
+  expect "kill -9 of the executor: frames are answered" until_true 20 valid_answer driverStateV2
+  expect "kill -9 of the executor: the daemon stayed" has_property $unit NRestarts "$restarts"
+  expect "kill -9 of the spawner is sent" kill -9 "$(spawner)"
+  expect "kill -9 of the spawner: the unit is started again" until_true 30 has_property $unit NRestarts $((restarts + 1))
+  expect "kill -9 of the spawner: frames are answered" until_true 30 valid_answer driverStateV2
   begin=$(date +%s%N)
   systemctl stop $unit
   took=$((($(date +%s%N) - begin) / 1000000))

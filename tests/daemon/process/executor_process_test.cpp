@@ -133,6 +133,18 @@ TEST_F(ServedDaemon, FieldFault20ExecutorKilledWhileItIsStartedAgainIsStartedOnc
   expect_quick_end(*child_);
 }
 
+// Executors end with their spawner, and there is nobody to start others: a new daemon has to come,
+// so this must not be an exit code after which none does.
+TEST_F(ServedDaemon, FieldFault20KilledSpawnerEndsTheDaemonAsALostDevice) {
+  serve(std::string(kIsolated) + "restarts = 3\npatience_ms = 0\n" + kPatientFrames);
+  EXPECT_TRUE(listen_until([&] { return health().valid >= 5; })) << log_text();
+  const pid_t pid = spawner();
+  ASSERT_GT(pid, 0) << log_text();  // -1 would be everybody
+  ASSERT_EQ(kill(pid, SIGKILL), 0);
+  EXPECT_EQ(exit_code_of(*child_), kExitDevice) << log_text();
+  EXPECT_NE(log_text().find("the spawner is gone"), std::string::npos) << log_text();
+}
+
 // The same for one that hangs: it is ended at its deadline.
 TEST_F(ServedDaemon, FieldFault21StoppedExecutorIsStartedAgainAndThenTheDaemonEnds) {
   serve(std::string(kIsolated) + "restarts = 1\n" + kPatientFrames);
