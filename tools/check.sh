@@ -30,7 +30,10 @@ fuzzers=(artifact config event_log frame_records msgq_ring npy onnx replay_log s
 
 # Rooms with threads, as far as nothing in them links OpenMP, whose own threads the thread sanitizer
 # does not understand.
-threaded=(msgq ipc base config feed daemon-health daemon-inputs daemon-loops daemon-supervise)
+# (Of the others without it only replay, for its recorder, and daemon-process have threads: the one
+# takes minutes to build, the other real time.)
+threaded=(msgq ipc base config feed reference selftest daemon-health daemon-inputs daemon-engine
+  daemon-loops daemon-supervise soak)
 
 # Rooms whose code differs without hand-written SIMD.
 without_simd=(warp cpu)
@@ -83,7 +86,8 @@ echo "== build-tsan: rooms ${threaded[*]}"
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:atexit_sleep_ms=0"
 CXX="ccache clang++" build build-tsan -Dtests=true -Dwerror=$werror -Db_sanitize=thread \
   -Db_lundef=false -Doptimization=0
-run_tests build-tsan "${threaded[@]}"
+# Each frame of the soak costs 60 ms that way; the plain build drives for a minute.
+SOAK_FRAMES=150 run_tests build-tsan "${threaded[@]}"
 
 # system_test KIND [OPTION]: what the guest printed goes to build/KIND.tap.
 system_test() {
