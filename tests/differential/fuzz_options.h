@@ -11,6 +11,7 @@ namespace modeld::test {
 struct FuzzOptions {
   uint64_t seed = 1;
   uint64_t count = 1000;
+  uint64_t opencl_count = 0;   // software devices take long to build kernels
   std::optional<OpKind> kind;  // cases of this op alone
   std::optional<CaseId> only;
 };

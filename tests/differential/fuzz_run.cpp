@@ -72,6 +72,13 @@ std::string check_cpu(const FuzzCase& made, const Answer& want) {
   return off.empty() ? "" : "cpu with " + std::to_string(threads) + " threads: " + off;
 }
 
+std::string check_opencl(const FuzzCase& made, const Answer& want) {
+  MemoryWeights weights = made.program.weights();
+  const Answer have = run_program("opencl", made.program.program(), weights, made.inputs, 1);
+  const std::string off = compare(made, want, have, 1);
+  return off.empty() ? "" : "opencl: " + off;
+}
+
 std::string check_compiled(const FuzzCase& made, const Answer& want,
                            const std::filesystem::path& file, bool& written) {
   written = false;

@@ -26,6 +26,9 @@ Answer reference_answer(const FuzzCase& made);
 // Empty, or how the cpu backend differs from `want`, the reference's answer.
 std::string check_cpu(const FuzzCase& made, const Answer& want);
 
+// The same of opencl, whose sums take another order again.
+std::string check_opencl(const FuzzCase& made, const Answer& want);
+
 // Empty, or how the case compiled from ONNX with every pass differs on either backend. Cases that
 // cannot be spelled in ONNX, and those the compiler must refuse, pass. `written` becomes the file,
 // empty where there is none.

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 
+#include "runtime/device/backends.h"
 #include "tests/differential/closeness.h"
 #include "tests/differential/fuzz_options.h"
 #include "tests/differential/fuzz_run.h"
@@ -202,6 +203,27 @@ TEST(Differential, RandomGraphsPassTheirSelfTestAtEveryPrecision) {
   }
   std::cout << count << " graphs, " << refusals << " refused at half precision\n";
   EXPECT_LE(refusals * 5, count * 2) << "hardly a policy left to test";
+}
+
+TEST(Differential, RandomCasesAgreeOnOpencl) {
+  if (fuzz_options().opencl_count == 0) GTEST_SKIP() << "cases on opencl: --opencl-count N";
+  if (const auto device = open_backend("opencl"); !device.ok()) {
+    GTEST_SKIP() << to_string(device.error());
+  }
+  const FuzzOptions& options = fuzz_options();
+  const uint64_t count = options.only ? 1 : options.opencl_count;
+  for (uint64_t i = 0; i < count; ++i) {
+    CaseId id = options.only ? *options.only : case_of_run(options.seed, i);
+    if (options.kind && !options.only) id.kind = options.kind;
+    const FuzzCase made = make_case(id);
+    try {
+      const std::string off = check_opencl(made, reference_answer(made));
+      if (!off.empty()) ADD_FAILURE() << report_of(made, off);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << report_of(made, error.what());
+    }
+  }
+  std::cout << count << " cases on opencl\n";
 }
 
 TEST(Differential, RandomCasesAgree) {

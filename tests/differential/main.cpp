@@ -1,4 +1,4 @@
-// test_differential [--seed N] [--count N] [--case ID] [options of GoogleTest]
+// test_differential [--seed N] [--count N] [--opencl-count N] [--case ID] [options of GoogleTest]
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -18,10 +18,11 @@ FuzzOptions& fuzz_options() {
 namespace {
 
 constexpr std::string_view kUsage =
-    "Random operators and small graphs: reference against cpu, compiled and not, and against ONNX\n"
-    "Runtime where it can be had.\n"
+    "Random operators and small graphs: reference against cpu, compiled and not, against opencl,\n"
+    "and against ONNX Runtime where it can be had.\n"
     "  --seed N   other cases (default: the number of today, UTC, so that a day repeats itself)\n"
     "  --count N  how many (default 1000)\n"
+    "  --opencl-count N  how many of them on opencl too (default 0)\n"
     "  --op NAME  of one op alone\n"
     "  --case ID  one case of an earlier run alone, described in full\n"
     "Example: test_differential --seed 7 --count 20000\n"
@@ -43,6 +44,8 @@ bool read_options(int argc, char** argv) {
       if (!parse_number(argv[i + 1], options.seed)) return false;
     } else if (name == "--count") {
       if (!parse_number(argv[i + 1], options.count)) return false;
+    } else if (name == "--opencl-count") {
+      if (!parse_number(argv[i + 1], options.opencl_count)) return false;
     } else if (name == "--op") {
       options.kind = parse_op_kind(argv[i + 1]);
       if (!options.kind) return false;
