@@ -57,6 +57,14 @@ Result<Nv12Layout> Nv12Layout::openpilot(uint32_t width, uint32_t height) {
                     static_cast<uint64_t>(geometry.stride) * geometry.y_height, geometry.size};
 }
 
+Nv12Layout Nv12Layout::copied() const {
+  constexpr uint64_t kChromaRows = 16;  // chroma rows come in multiples of it
+  const uint64_t rows = (height / 2 + kChromaRows - 1) / kChromaRows * kChromaRows;
+  Nv12Layout copy = *this;
+  copy.length = std::min(length, uv_offset + stride * rows);
+  return copy;
+}
+
 Status Nv12Layout::check() const {
   MODELD_TRY(check_side("width", width));
   MODELD_TRY(check_side("height", height));

@@ -37,6 +37,11 @@ struct Nv12Layout {
     return uv_offset + static_cast<uint64_t>(stride) * (height / 2 - 1) + width;
   }
 
+  // The layout of a copy of the frame: nothing of the buffer behind its rows. With openpilot's
+  // geometry `length` is then stride times all rows of luma and chroma, padding rows included
+  // (facts 6.5, copy size: 2048 x 1824 bytes for 1928x1208). Checked layouts only.
+  Nv12Layout copied() const;
+
   bool operator==(const Nv12Layout&) const = default;
 };
 

@@ -61,7 +61,7 @@ Status same_list(std::string_view what, const std::vector<T>& wanted, const std:
 
 std::vector<FrameBinding> uploaded(std::span<const FrameBinding> frames) {
   std::vector<FrameBinding> all(frames.begin(), frames.end());
-  for (FrameBinding& frame : all) frame.mode = InputMode::kUpload;
+  for (FrameBinding& frame : all) frame = {frame.input, frame.layout.copied(), InputMode::kUpload};
   return all;
 }
 

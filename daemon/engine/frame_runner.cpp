@@ -8,14 +8,9 @@
 namespace modeld {
 namespace {
 
-// Rows in use of a checked layout: all of luma, chroma up to its last pixel.
-uint64_t copy_rows(const Nv12Layout& layout, std::span<const std::byte> from,
-                   std::span<std::byte> to) {
-  const uint64_t luma = uint64_t{layout.stride} * layout.height;
-  const uint64_t chroma = layout.bytes_in_use() - layout.uv_offset;
-  std::memcpy(to.data(), from.data(), luma);
-  std::memcpy(to.data() + layout.uv_offset, from.data() + layout.uv_offset, chroma);
-  return luma + chroma;
+// What the device is told about a picture: a copy has nothing behind its rows.
+Nv12Layout layout_for(const Nv12Layout& layout, InputMode mode) {
+  return mode == InputMode::kUpload ? layout.copied() : layout;
 }
 
 Nanoseconds length(const PhaseTimes& times) {
@@ -112,7 +107,7 @@ bool FrameRunner::recover() {
 bool FrameRunner::layouts_known(std::span<const Picture> pictures) const {
   if (capture_ == nullptr || pictures.size() != frames_.size()) return false;
   for (size_t i = 0; i < pictures.size(); ++i) {
-    if (frames_[i].layout != pictures[i].frame->layout()) return false;
+    if (frames_[i].layout != layout_for(pictures[i].frame->layout(), frames_[i].mode)) return false;
   }
   return true;
 }
@@ -141,8 +136,9 @@ Status FrameRunner::prepare(std::span<const Picture> pictures) {
     imports_.push_back(std::make_unique<ImportCache>(engine_.device()));
   }
   for (size_t i = 0; i < pictures.size(); ++i) {
+    const InputMode mode = choose_mode(pictures[i], i);
     frames_.push_back({engine_.contract().inputs[pictures[i].input].name,
-                       pictures[i].frame->layout(), choose_mode(pictures[i], i)});
+                       layout_for(pictures[i].frame->layout(), mode), mode});
   }
   MODELD_ASSIGN(capture_, engine_.capture(frames_));
   return {};
@@ -181,8 +177,10 @@ Status FrameRunner::bring_pixels(std::span<const Picture> pictures) {
     const Picture& picture = pictures[i];
     if (frames_[i].mode == InputMode::kUpload) {
       const auto staging = capture_->staging(picture.input);
-      assert(staging.size() >= frames_[i].layout.bytes_in_use());
-      copied_bytes_ += copy_rows(frames_[i].layout, picture.frame->pixels(), staging);
+      const uint64_t bytes = frames_[i].layout.length;
+      assert(staging.size() == bytes && picture.frame->pixels().size() >= bytes);
+      std::memcpy(staging.data(), picture.frame->pixels().data(), bytes);
+      copied_bytes_ += bytes;
     } else {
       MODELD_ASSIGN(Buffer * buffer, imports_[i]->import(*picture.frame));
       MODELD_TRY(capture_->bind(picture.input, *buffer));

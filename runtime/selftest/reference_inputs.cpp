@@ -47,7 +47,7 @@ Result<CaptureOptions> reference_capture_options(const Contract& contract) {
   CaptureOptions options;
   for (const CameraContract& camera : contract.cameras) {
     MODELD_ASSIGN(const Nv12Layout layout, reference_layout(camera));
-    options.frames.push_back({camera.frame_input, layout, InputMode::kUpload});
+    options.frames.push_back({camera.frame_input, layout.copied(), InputMode::kUpload});
   }
   return options;
 }

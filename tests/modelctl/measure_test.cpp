@@ -118,6 +118,36 @@ TEST_F(MeasureTest, FieldFault33InputsOfTwoBackendsAreDumpedAndEqual) {
   EXPECT_EQ(files["cpu"], files["reference"]);
 }
 
+// Interoperability facts 6.5: what is copied of a camera's buffer is its stride times its rows of
+// luma and chroma, 2048 x 1824 bytes for 1928x1208; borrowed pixels do not move at all.
+TEST_F(MeasureTest, BenchSaysWhatTheWaysInForPixelsCost) {
+  const ToolResult result = tool({"bench", "tiny.model", "--backend", "cpu", "--input", "both",
+                                  "--camera", "1928x1208", "--runs", "5", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = result.json()["inputs"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["input"], "upload");
+  EXPECT_EQ(rows[0]["used"], "upload");
+  EXPECT_EQ(rows[0]["camera"], "1928x1208");
+  EXPECT_EQ(rows[0]["moved_bytes"], 2048 * 1824);
+  EXPECT_EQ(rows[0]["runs"], 5);
+  EXPECT_EQ(rows[1]["input"], "zerocopy");
+  EXPECT_EQ(rows[1]["used"], "zerocopy");
+  EXPECT_EQ(rows[1]["moved_bytes"], 0);
+  for (const auto& row : rows) {
+    EXPECT_GE(row["frame_bytes"], 2048 * 1824);
+    EXPECT_GT(row["latency_ms"]["p50"], 0);
+    EXPECT_GE(row["copy_ms"]["p50"], 0);
+    EXPECT_GE(row["latency_ms"]["p50"], row["copy_ms"]["p50"]);
+  }
+  EXPECT_EQ(tool({"bench", "tiny.model", "--input", "upload", "--camera", "17x"}).exit_code, 2);
+  EXPECT_EQ(tool({"bench", "tiny.model", "--camera", "1928x1208"}).exit_code, 2);
+  const ToolResult other =
+      tool({"bench", "tiny.model", "--input", "upload", "--camera", "640x480"});
+  EXPECT_NE(other.exit_code, 0);
+  EXPECT_THAT(other.err, HasSubstr("1928x1208"));
+}
+
 TEST_F(MeasureTest, BenchListsKernelsOfOpencl) {
   if (!open_backend("opencl").ok()) GTEST_SKIP() << "no OpenCL device";
   const ToolResult result = tool(

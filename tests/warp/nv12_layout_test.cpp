@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -30,6 +32,21 @@ TEST(Nv12Layout, AcceptsTheCameraServersBuffers) {
   EXPECT_TRUE((Nv12Layout{1344, 760, 1408, 1081344, 2428928}.check().ok()));
   // The simple constructor of the protocol: no padding at all (facts 1.5).
   EXPECT_TRUE((Nv12Layout{64, 32, 64, 2048, 3072}.check().ok()));
+}
+
+// Facts 6.5: the column "copy size".
+TEST(Nv12Layout, ACopyHasNothingBehindItsRows) {
+  for (const auto& [width, height, bytes] :
+       {std::tuple(1928u, 1208u, 3735552u), {1344u, 760u, 1622016u}, {1164u, 874u, 1720320u}}) {
+    const Nv12Layout layout = *Nv12Layout::openpilot(width, height);
+    const Nv12Layout copied = layout.copied();
+    EXPECT_EQ(copied.length, bytes);
+    EXPECT_TRUE(copied.check().ok());
+    EXPECT_EQ(copied.copied(), copied);
+  }
+  // Where there are no padding rows there is nothing to leave out.
+  const Nv12Layout tight{64, 32, 64, 2048, 3072};
+  EXPECT_EQ(tight.copied(), tight);
 }
 
 TEST(Nv12Layout, LastChromaRowMayBeShort) {

@@ -11,6 +11,8 @@
 #include "runtime/program/cost.h"
 #include "runtime/selftest/reference_inputs.h"
 #include "tools/modelctl/backend_options.h"
+#include "tools/modelctl/input_bench.h"
+#include "tools/modelctl/input_report.h"
 #include "tools/modelctl/interrupt.h"
 #include "tools/modelctl/kernel_times.h"
 #include "tools/modelctl/latency_summary.h"
@@ -37,6 +39,8 @@ struct Options {
   bool accept = false;
   std::string sign;
   std::string dump_inputs;
+  std::string input;   // empty: the device alone
+  std::string camera;  // WxH
   bool json = false;
 };
 
@@ -290,8 +294,51 @@ Status measure(const Options& options, const SigningKey* key) {
   return key == nullptr ? Status{} : accept(bench, *key);
 }
 
+Result<FrameSize> camera_size(const std::string& text) {
+  FrameSize size;
+  char end = 0;
+  if (text.empty()) return size;
+  if (std::sscanf(text.c_str(), "%5ux%5u%c", &size.width, &size.height, &end) == 2 &&
+      size.width > 0 && size.height > 0) {
+    return size;
+  }
+  return Error(ErrorCode::kInvalidArgument, "--camera").expecting("WIDTHxHEIGHT", text);
+}
+
+// What the ways in for pixels cost, by the daemons' own code for a frame.
+Status measure_inputs(const Options& options) {
+  InputBenchOptions bench;
+  MODELD_ASSIGN(bench.camera, camera_size(options.camera));
+  bench.threads = options.backend.threads == 0 ? available_threads() : options.backend.threads;
+  bench.warmup = options.warmup;
+  bench.runs = options.runs;
+  MODELD_ASSIGN(const LoadedModel loaded, load_model(options.model, /*make_references=*/false));
+  note_interrupts();
+  std::vector<InputCost> costs;
+  for (const FrameInput input : {FrameInput::kUpload, FrameInput::kZeroCopy}) {
+    if (options.input != "both" && options.input != to_string(input)) continue;
+    bench.input = input;
+    MODELD_ASSIGN(auto device, open_device(options.backend));
+    MODELD_ASSIGN(auto cost, measure_input(loaded.model, std::move(device), bench));
+    costs.push_back(std::move(cost));
+  }
+  if (options.json) {
+    print_json({{"artifact", loaded.artifact},
+                {"backend", options.backend.name},
+                {"inputs", input_costs_json(costs)}});
+  } else {
+    print_input_costs(costs);
+  }
+  return {};
+}
+
 Status bench_model(const Options& options) {
   MODELD_TRY(check_accept(options));
+  if (!options.input.empty()) return measure_inputs(options);
+  if (!options.camera.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "--camera")
+        .expecting("together with --input", "alone");
+  }
   if (!options.accept) return measure(options, nullptr);
   MODELD_ASSIGN(const SigningKey key, SigningKey::load(options.sign));
   return measure(options, &key);
@@ -325,6 +372,14 @@ void add_bench(CLI::App& app, Action& chosen) {
   command.add_option("--dump-inputs", options->dump_inputs,
                      "Folder for what the device's warps make of the frames, one NAME.npy each");
   command.add_option("--sign", options->sign, "Private key for --accept");
+  command
+      .add_option("--input", options->input,
+                  "Bring camera frames in as a daemon does, and say what that costs: upload,"
+                  " zerocopy, or both")
+      .one_of({"upload", "zerocopy", "both"});
+  command.add_option("--camera", options->camera,
+                     "With --input: the cameras' size, such as 1928x1208 or 1344x760 (default: the"
+                     " first the artifact names)");
   command.add_json_flag(options->json);
   command.set_example("modelctl bench driving.model --backend cpu --runs 1000 --json");
   command.set_action(chosen, [options] { return bench_model(*options); });

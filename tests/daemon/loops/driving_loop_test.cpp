@@ -333,15 +333,15 @@ TEST(FieldFault7, ServerThatNeverSendsIsWaitedForWithoutHanging) {
   EXPECT_EQ(bench.health.state.reason(), HealthReason::kNoCameraServer);
 }
 
-TEST(FieldFault9, PaddedLayoutIsUsedAndOnlyRowsInUseAreCopied) {
+TEST(FieldFault9, PaddedLayoutIsUsedAndNothingBehindItsRowsIsCopied) {
   BenchOptions options;
   options.stride = 1536;  // chroma not at stride times height, last chroma row short
   DrivingBench bench(options);
   ASSERT_TRUE(bench.frame(1).ok());
   EXPECT_EQ(count_valid(bench.model_v2()), 1u) << bench.loop->detail();
-  // Field fault 14: luma rows and chroma rows, nothing of the gap between them, of both frames.
-  const uint64_t rows = 1536u * 760u + 1536u * 379u + 1344u;
-  EXPECT_EQ(bench.loop->runner().copied_bytes(), 2 * rows);
+  // Field fault 14: as one piece, from the first luma row to the last pixel of chroma.
+  const uint64_t chroma = 1536u * 768u + 4096u;
+  EXPECT_EQ(bench.loop->runner().copied_bytes(), 2 * (chroma + 1536u * 379u + 1344u));
 }
 
 TEST(FieldFault9, AnotherPictureSizeIsAnsweredInvalidNamingBoth) {
