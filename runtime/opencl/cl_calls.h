@@ -24,6 +24,7 @@ namespace modeld::opencl {
   X(CreateCommandQueue)        \
   X(ReleaseCommandQueue)       \
   X(CreateBuffer)              \
+  X(CreateSubBuffer)           \
   X(ReleaseMemObject)          \
   X(CreateProgramWithSource)   \
   X(CreateProgramWithBinary)   \

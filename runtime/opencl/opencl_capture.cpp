@@ -46,8 +46,9 @@ Status OpenClCapture::load_initial_states(const Program& program, WeightSource& 
 }
 
 Result<std::unique_ptr<OpenClCapture>> OpenClCapture::record(
-    SessionPointer session, KernelCache& kernels, const Program& program, WeightSource& weights,
-    const std::vector<std::optional<FrameBinding>>& frames, Nanoseconds load_deadline) {
+    SessionPointer session, DeviceArena& memory, KernelCache& kernels, const Program& program,
+    WeightSource& weights, const std::vector<std::optional<FrameBinding>>& frames,
+    Nanoseconds load_deadline) {
   std::unique_ptr<OpenClCapture> capture(new OpenClCapture(session));
   capture->describe(program, frames);
   MODELD_TRY(capture->load_initial_states(program, weights));
@@ -56,7 +57,7 @@ Result<std::unique_ptr<OpenClCapture>> OpenClCapture::record(
   MODELD_TRY(lowering.load_constants(weights));
   MODELD_TRY(lowering.lower_all());
   capture->plan_ = std::move(lowering).finish();
-  MODELD_TRY(capture->allocate());
+  MODELD_TRY(capture->allocate(memory));
   MODELD_TRY(capture->prepare(kernels));
   MODELD_TRY(capture->reset_state());
   MODELD_TRY(capture->warm_up(load_deadline));
@@ -72,15 +73,15 @@ OpenClCapture::~OpenClCapture() {
   flight_->release();
 }
 
-Status OpenClCapture::allocate() {
+Status OpenClCapture::allocate(DeviceArena& memory) {
   flight_ = Flight::make(plan_.upload_bytes, plan_.download_bytes);
   if (!flight_->ok()) {
     return Error(ErrorCode::kExhausted, "host memory for transfers")
         .expecting(std::to_string(plan_.upload_bytes + 2 * plan_.download_bytes) + " bytes",
                    "allocation refused");
   }
-  const auto take = [&](ClMemHandle& to, uint64_t bytes) -> Status {
-    MODELD_ASSIGN(to, session_->create_buffer(bytes));
+  const auto take = [&](DeviceArena::Piece& to, uint64_t bytes) -> Status {
+    MODELD_ASSIGN(to, memory.take(bytes));
     device_bytes_ += bytes;
     return {};
   };

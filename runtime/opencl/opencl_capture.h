@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/device/capture.h"
+#include "runtime/opencl/device_arena.h"
 #include "runtime/opencl/flight.h"
 #include "runtime/opencl/kernel_cache.h"
 #include "runtime/opencl/lowering.h"
@@ -31,8 +32,9 @@ struct StepInfo {
 class OpenClCapture final : public Capture {
  public:
   static Result<std::unique_ptr<OpenClCapture>> record(
-      SessionPointer session, KernelCache& kernels, const Program& program, WeightSource& weights,
-      const std::vector<std::optional<FrameBinding>>& frames, Nanoseconds load_deadline);
+      SessionPointer session, DeviceArena& memory, KernelCache& kernels, const Program& program,
+      WeightSource& weights, const std::vector<std::optional<FrameBinding>>& frames,
+      Nanoseconds load_deadline);
   // Waits for work in flight, ten seconds at most.
   ~OpenClCapture() override;
 
@@ -93,7 +95,7 @@ class OpenClCapture final : public Capture {
 
   void describe(const Program& program, const std::vector<std::optional<FrameBinding>>& frames);
   Status load_initial_states(const Program& program, WeightSource& weights);
-  Status allocate();
+  Status allocate(DeviceArena& memory);
   Status prepare(KernelCache& kernels);
   Status warm_up(Nanoseconds deadline);
   Status set_memory(cl_kernel kernel, cl_uint index, RootId root);
@@ -122,8 +124,8 @@ class OpenClCapture final : public Capture {
   std::vector<Command> commands_;
   std::vector<BoundArgument> bound_arguments_;
 
-  ClMemHandle arena_, upload_, download_;
-  std::vector<ClMemHandle> own_;  // by root: constants, states, next values, flags
+  DeviceArena::Piece arena_, upload_, download_;
+  std::vector<DeviceArena::Piece> own_;  // by root: constants, states, next values, flags
   uint64_t device_bytes_ = 0;
 
   Flight* flight_ = nullptr;

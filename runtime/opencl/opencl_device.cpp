@@ -112,6 +112,7 @@ class OpenClDevice final : public Device {
   OpenClDevice(SessionPointer session, const std::filesystem::path& kernel_folder)
       : session_(std::move(session)),
         capabilities_(probe(*session_)),
+        memory_(DeviceArena::make(session_)),
         kernels_(session_, kernel_folder) {}
 
   const DeviceCapabilities& capabilities() const override { return capabilities_; }
@@ -128,8 +129,9 @@ class OpenClDevice final : public Device {
                                           const CaptureOptions& options) override {
     try {
       MODELD_ASSIGN(const auto frames, match_frames(program, options));
-      MODELD_ASSIGN(auto capture, OpenClCapture::record(session_, kernels_, expanded(program),
-                                                        weights, frames, options.load_deadline));
+      MODELD_ASSIGN(auto capture,
+                    OpenClCapture::record(session_, *memory_, kernels_, expanded(program), weights,
+                                          frames, options.load_deadline));
       return std::unique_ptr<Capture>(std::move(capture));
     } catch (const std::bad_alloc&) {
       return Error(ErrorCode::kExhausted, "memory for the opencl capture");
@@ -139,6 +141,7 @@ class OpenClDevice final : public Device {
  private:
   SessionPointer session_;
   const DeviceCapabilities capabilities_;
+  const std::shared_ptr<DeviceArena> memory_;
   KernelCache kernels_;
 };
 
