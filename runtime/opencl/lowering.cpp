@@ -252,7 +252,8 @@ void Lowering::begin(const Op& op) {
   signature_ = op_signature(program_, op);
   const KernelShape* const found = tuning_.find(signature_);
   tuned_ = found != nullptr;
-  traits_ = tuned_ ? shaped(defaults_, *found) : defaults_;
+  traits_ = defaults_;
+  if (tuned_) static_cast<KernelShape&>(traits_) = *found;
 }
 
 Status Lowering::lower_all() {

@@ -15,7 +15,8 @@ enum class Division : uint8_t {
   kIntegers,  // long division of the significands
 };
 
-struct Traits {
+// What changes how fast a kernel is, and never what it computes beyond rounding.
+struct KernelShape {
   // Elements of one vector operation: 16, 8 or 4.
   uint32_t vector = 4;
   // Register tile of products: rows, and vectors per row.
@@ -27,6 +28,11 @@ struct Traits {
   uint32_t reduce_group = 64;
   // Vectors one work-item of a pointwise kernel handles.
   uint32_t vectors_per_item = 1;
+
+  bool operator==(const KernelShape&) const = default;
+};
+
+struct Traits : KernelShape {
   bool has_double = false;
   // 16-bit floats stay 16 bits wide between kernels; else they are stored as float32.
   bool store_half = true;

@@ -99,21 +99,6 @@ void append(std::string& text, const AttributeValue& value) {
 
 }  // namespace
 
-KernelShape shape_of(const Traits& traits) {
-  return {traits.vector, traits.tile_rows,    traits.tile_vectors,
-          traits.group,  traits.reduce_group, traits.vectors_per_item};
-}
-
-Traits shaped(Traits traits, const KernelShape& shape) {
-  traits.vector = shape.vector;
-  traits.tile_rows = shape.tile_rows;
-  traits.tile_vectors = shape.tile_vectors;
-  traits.group = shape.group;
-  traits.reduce_group = shape.reduce_group;
-  traits.vectors_per_item = shape.vectors_per_item;
-  return traits;
-}
-
 std::string to_string(const KernelShape& shape) {
   return "vector=" + std::to_string(shape.vector) + " tile=" + std::to_string(shape.tile_rows) +
          "x" + std::to_string(shape.tile_vectors) + " group=" + std::to_string(shape.group) +

@@ -15,20 +15,6 @@
 
 namespace modeld::opencl {
 
-// The part of Traits that changes how fast a kernel is and never what it computes beyond rounding.
-struct KernelShape {
-  uint32_t vector = 4;
-  uint32_t tile_rows = 4;
-  uint32_t tile_vectors = 1;
-  uint32_t group = 64;
-  uint32_t reduce_group = 64;
-  uint32_t vectors_per_item = 1;
-
-  bool operator==(const KernelShape&) const = default;
-};
-
-KernelShape shape_of(const Traits& traits);
-Traits shaped(Traits traits, const KernelShape& shape);
 // Such as "vector=8 tile=4x2 group=64 reduce=64 per_item=1".
 std::string to_string(const KernelShape& shape);
 // kRefused naming the number that no kernel can be made with.

@@ -32,9 +32,12 @@ class Counting(unittest.TestCase):
             logs.mkdir(parents=True)
             (logs / "testlog.junit.xml").write_text(f"<testsuites>{suites}</testsuites>")
             (logs / "testlog.json").write_text("\n".join(json.dumps(line) for line in runs))
-            done = subprocess.run(
-                [sys.executable, PROGRAM, "build"], cwd=folder, capture_output=True, text=True,
-                timeout=20, check=False)
+            return self.count_in(folder, "build")
+
+    def count_in(self, folder, argument):
+        done = subprocess.run(
+            [sys.executable, PROGRAM, argument], cwd=folder, capture_output=True, text=True,
+            timeout=20, check=False)
         self.assertEqual(done.stderr, "")
         return done.returncode, done.stdout.splitlines()
 
@@ -90,11 +93,7 @@ class Counting(unittest.TestCase):
     def count_tap(self, text):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "vm.tap").write_text(text)
-            done = subprocess.run(
-                [sys.executable, PROGRAM, "vm.tap"], cwd=folder, capture_output=True, text=True,
-                timeout=20, check=False)
-        self.assertEqual(done.stderr, "")
-        return done.returncode, done.stdout.splitlines()
+            return self.count_in(folder, "vm.tap")
 
     def test_tap_cases_are_counted(self):
         code, lines = self.count_tap(

@@ -89,17 +89,12 @@ Status run_many(Capture& capture, uint32_t count, std::string_view what, Samples
   return {};
 }
 
-Json summary_json(const LatencySummary& summary) {
-  return {{"mean", summary.mean}, {"p50", summary.p50},   {"p90", summary.p90},
-          {"p99", summary.p99},   {"p999", summary.p999}, {"max", summary.max}};
-}
-
 Json phases_json(const Samples& samples) {
   Json phases = Json::object();
   for (size_t i = 0; i < kPhaseCount; ++i) {
     if (samples.phases[i].empty()) continue;
     phases[std::string(to_string(static_cast<Phase>(i)))] =
-        summary_json(summarise(samples.phases[i]));
+        latency_json(summarise(samples.phases[i]));
   }
   return phases;
 }
@@ -170,7 +165,7 @@ Json bench_json(const Bench& bench) {
                  {"precision", to_string(bench.loaded.model.contract.precision)},
                  {"threads", bench.threads},
                  {"runs", bench.samples.total.size()},
-                 {"latency_ms", summary_json(latency)},
+                 {"latency_ms", latency_json(latency)},
                  {"phases_ms", phases_json(bench.samples)},
                  {"deadline_ms", deadline},
                  {"deadline_misses", misses},

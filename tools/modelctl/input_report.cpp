@@ -12,12 +12,6 @@ std::string size_text(FrameSize size) {
   return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
 
-Json summary_json(const std::vector<Nanoseconds>& samples) {
-  const LatencySummary summary = summarise(samples);
-  return {{"mean", summary.mean}, {"p50", summary.p50},   {"p90", summary.p90},
-          {"p99", summary.p99},   {"p999", summary.p999}, {"max", summary.max}};
-}
-
 }  // namespace
 
 Json input_costs_json(const std::vector<InputCost>& costs) {
@@ -29,8 +23,8 @@ Json input_costs_json(const std::vector<InputCost>& costs) {
                     {"frame_bytes", cost.frame_bytes},
                     {"moved_bytes", cost.moved_bytes},
                     {"runs", cost.totals.size()},
-                    {"copy_ms", summary_json(cost.copies)},
-                    {"latency_ms", summary_json(cost.totals)}});
+                    {"copy_ms", latency_json(summarise(cost.copies))},
+                    {"latency_ms", latency_json(summarise(cost.totals))}});
   }
   return rows;
 }

@@ -96,7 +96,9 @@ Result<TrialTimes> KernelTrial::measure(const opencl::Traits& traits,
 }
 
 Result<TrialTimes> KernelTrial::try_shape(const opencl::KernelShape& shape) {
-  return measure(opencl::shaped(defaults_, shape), {});
+  opencl::Traits traits = defaults_;
+  static_cast<opencl::KernelShape&>(traits) = shape;
+  return measure(traits, {});
 }
 
 Result<TrialTimes> KernelTrial::try_tuning(const opencl::Tuning& tuning) {

@@ -29,12 +29,6 @@ std::string counts_text(const Counts& counts) {
   return text.empty() ? "none" : text;
 }
 
-Json latency_json(const std::vector<Nanoseconds>& samples) {
-  const LatencySummary latency = summarise(samples);
-  return {{"mean", latency.mean}, {"p50", latency.p50},   {"p90", latency.p90},
-          {"p99", latency.p99},   {"p999", latency.p999}, {"max", latency.max}};
-}
-
 Json role_json(const replay::RoleReport& role) {
   return {{"role", role.role},
           {"model", role.model},
@@ -48,7 +42,7 @@ Json role_json(const replay::RoleReport& role) {
           {"pairs_far_apart", role.pairs_far_apart},
           {"wide_passed_over", role.wide_passed_over},
           {"wide_without_picture", role.wide_without_picture},
-          {"latency_ms", latency_json(role.latency)}};
+          {"latency_ms", latency_json(summarise(role.latency))}};
 }
 
 Json log_json(const replay::LogStatistics& log) {
@@ -163,7 +157,7 @@ Json replay_json(const replay::ReplayReport& report, const replay::Comparison* c
       {"invalid", invalid},
       {"dropped", counts_json(dropped)},
       {"mismatches", comparison == nullptr ? Json::array() : mismatches_json(*comparison)},
-      {"latency_ms", latency_json(latency)},
+      {"latency_ms", latency_json(summarise(latency))},
       {"roles", roles},
       {"cameras", cameras_json(report.cameras)},
       {"log", log_json(report.log)},

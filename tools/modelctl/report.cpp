@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "tools/modelctl/latency_summary.h"
+
 namespace modeld::modelctl {
 
 void print_json(const Json& document) {
@@ -48,6 +50,11 @@ std::string format_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
   return text;
+}
+
+Json latency_json(const LatencySummary& latency) {
+  return {{"mean", latency.mean}, {"p50", latency.p50},   {"p90", latency.p90},
+          {"p99", latency.p99},   {"p999", latency.p999}, {"max", latency.max}};
 }
 
 }  // namespace modeld::modelctl

@@ -9,6 +9,8 @@
 
 namespace modeld::modelctl {
 
+struct LatencySummary;
+
 // Keeps the order in which members are added: reports read top down.
 using Json = nlohmann::ordered_json;
 
@@ -24,5 +26,8 @@ Status finish_report();
 std::string format_bytes(uint64_t bytes);
 // Up to six significant digits.
 std::string format_number(double value);
+
+// Every member by its name, in milliseconds.
+Json latency_json(const LatencySummary& latency);
 
 }  // namespace modeld::modelctl

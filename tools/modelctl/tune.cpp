@@ -118,8 +118,7 @@ Status tune(const Options& options) {
   search.budget = static_cast<Nanoseconds>(options.budget_s * kSecond);
   search.progress = [&](double fraction) { progress.show("trying shapes", fraction); };
   MODELD_ASSIGN(const TuningReport report,
-                tune_kernels(bench, candidate_shapes(opencl::shape_of(defaults), device),
-                             Clock::real(), search));
+                tune_kernels(bench, candidate_shapes(defaults, device), Clock::real(), search));
   if (report.kept) MODELD_TRY(store(folder, device, report.tuning));
   if (options.json) {
     print_json(report_json(report, device, opencl::tuning_file(folder)));
